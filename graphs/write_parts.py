@@ -8,11 +8,10 @@ from langgraph_engram.consolidation.resolution import ClusterResolver, Resolver
 from langgraph_engram.extraction.extractor import EVENTS, View
 from langgraph_engram.llm.base import Model
 from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
-from langgraph_engram.papers.dimmem.updates import EveryPairFinder, PairResolver
-from langgraph_engram.papers.dimmem.writing import WindowSegmenter, records_view
-from langgraph_engram.papers.esmem.writing import AskingSegmenter
-from langgraph_engram.papers.hymem.writing import KEY_SENTENCES
-from langgraph_engram.papers.structmem.writing import FACTS, RELATIONS, BufferSegmenter, WindowScheduler
+from langgraph_engram.papers.dimmem import EveryPairFinder, PairResolver, WindowSegmenter, records_view
+from langgraph_engram.papers.esmem import AskingSegmenter
+from langgraph_engram.papers.hymem import KEY_SENTENCES
+from langgraph_engram.papers.structmem import FACTS, RELATIONS, BufferSegmenter, WindowScheduler
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter, Segmenter
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.base import Store

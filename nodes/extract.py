@@ -16,7 +16,7 @@ from langgraph_engram.extraction.records import (
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.schema import Event, Turn
-from langgraph_engram.segmentation.titles import describe_by_notes, name_by_notes
+from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store

@@ -9,15 +9,14 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.consolidation.rebase import (
+from langgraph_engram.consolidation.merging import (
     MAX_ATTEMPTS,
     AppliedDecisions,
     apply_decisions,
     missed_ids,
-    outdated_ids,
     undecided_tasks,
 )
+from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.pending import completed_ids, is_done_by_another, records_to_decide, turns_of
 from langgraph_engram.schema import Pair, PendingTask, Record
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
@@ -53,17 +52,14 @@ class Persist:
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             if _is_forgotten(state["tasks"], index):
                 return NOTHING_KEPT
-            records = records_to_decide(state["records"], state["tasks"], index)
-            outdated = outdated_ids(state["proposals"], records, index.records)
-            holding = [proposal for proposal in state["proposals"] if proposal.decision.decision_id not in outdated]
-            applied = apply_decisions(holding, state["records"], index.records)
+            applied = apply_decisions(state["proposals"], state["records"], index.records)
             if is_done_by_another(state["tasks"], pending):
                 return _written(applied, [])
+            records = records_to_decide(state["records"], state["tasks"], index)
             missed = missed_ids(state["pairs"], self._pairs_now(state, records, index))
-            if (outdated or missed) and _may_decide_anew(state, index):
+            if (applied.outdated or missed) and _may_decide_anew(state, index):
                 return _decide_anew(state)
-            dropped = [proposal.decision for proposal in state["proposals"] if proposal not in holding]
-            left = undecided_tasks(state["run_id"], index, records, dropped, missed)
+            left = undecided_tasks(state["run_id"], index, records, applied.outdated, missed)
             self.store.commit(scope, self._changes(state, applied, left, index, pending))
         return _written(applied, left)
 

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.consolidation.rebase import MAX_ATTEMPTS
+from langgraph_engram.consolidation.merging import MAX_ATTEMPTS
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory

@@ -1,14 +1,21 @@
 """Carry out what was decided on records: merge them into one, let the newest supersede the others, or link them.
 
-Nothing is deleted.
+Nothing is deleted. Between a decision and its commit lie whatever wait there is for a person, and any crash that the
+run comes back from; other runs may have written since it looked. A decision about a record that was changed or
+forgotten meanwhile is never carried out. The run decides anew, and where it may not, the turns of its records are
+pending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
 from langgraph_engram.filters import join_metadata
-from langgraph_engram.schema import Decision, Proposal, Record, make_id
+from langgraph_engram.pending import cited_turns, pending_task
+from langgraph_engram.schema import Decision, Pair, PendingTask, Proposal, Record, make_id
+from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.numbers import numbers_in
@@ -20,6 +27,68 @@ LEAVES_OUT = "the merged text leaves out a name or a number that one of them say
 TWO_EVENTS = "two events at two times do not merge"
 MAX_CONFLICTS = 19
 """Records that one is linked to at most: a conflict of twenty statements."""
+CHANGED = "a record was changed before this decision was carried out"
+MISSED = "another run stored a memory like these after this run had looked for near-duplicates"
+MAX_ATTEMPTS = 4
+"""Times that a run looks for near-duplicates before it writes what it has."""
+
+
+@dataclass(frozen=True)
+class AppliedDecisions:
+    """What the decisions of a run make of its records, and of those that were stored before."""
+
+    records: list[Record]
+    """The run's own, with what merges made."""
+    changed: list[Record]
+    decisions: list[Decision]
+    outdated: list[Decision]
+    """Those about a record that is gone, or was changed by something else than the decision: not carried out."""
+
+
+def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], stored: RecordIndex) -> AppliedDecisions:
+    """Carry out the decisions that hold on a run's own records and on stored ones. Doing it again changes nothing."""
+    own = {record.record_id: _with_stored_conflicts(record, stored) for record in records}
+    outdated = [proposal.decision for proposal in proposals if _is_outdated(proposal.decision, own, stored)]
+    holding = [proposal for proposal in proposals if proposal.decision not in outdated]
+    changed: dict[str, Record] = {}
+    made: list[Record] = []
+    for proposal in holding:
+        decision = proposal.decision
+        known = {record_id: _undone(stored.get(record_id), decision) for record_id in decision.pair} | own | changed
+        new, marked = carry_out(proposal, {record_id: record for record_id, record in known.items() if record})
+        made += new
+        changed |= {record.record_id: record for record in marked}
+    others = [record for record_id, record in changed.items() if record_id not in own]
+    return AppliedDecisions(
+        [*(changed.get(record_id, record) for record_id, record in own.items()), *made],
+        [record for record in others if record != stored.get(record.record_id)],
+        [proposal.decision for proposal in holding],
+        outdated,
+    )
+
+
+def missed_ids(seen: Sequence[Pair], found: Sequence[Pair]) -> set[str]:
+    """Return both ids of each pair of near-duplicates that a run has not seen."""
+    known = {frozenset((pair.older_id, pair.newer_id)) for pair in seen}
+    pairs = (frozenset((pair.older_id, pair.newer_id)) for pair in found)
+    return {record_id for pair in pairs if pair not in known for record_id in pair}
+
+
+def undecided_tasks(
+    run_id: str,
+    index: ScopeIndex,
+    records: Mapping[str, Record],
+    outdated: Sequence[Decision],
+    missed: Collection[str],
+) -> list[PendingTask]:
+    """Return what a run leaves to decide that may not decide anew: each turn once."""
+    decided = {record_id for decision in outdated for record_id in decision.pair}
+    changed, unseen = (
+        cited_turns(index, (record for record_id, record in records.items() if record_id in ids))
+        for ids in (decided, missed)
+    )
+    left = [(changed, CHANGED), ([turn for turn in unseen if turn not in changed], MISSED)]
+    return [pending_task(run_id, turns, "consolidate", reason) for turns, reason in left if turns]
 
 
 def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
@@ -47,13 +116,12 @@ def merged(group: Sequence[Record], content: str) -> Record:
     newest = group[-1]
     conflicts = [other for record in group for other in record.conflicts_with]
     ids = [record.record_id for record in group]
-    dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose")}
+    dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose", "standing")}
     made = newest.model_copy(
         update={
             **dimensions,
             "conflicts_with": [],
             "record_id": make_id("merge", *sorted(ids)),
-            "standing": next((record.standing for record in reversed(group) if record.standing), None),
             "content": content,
             "derived_from": ids,
             "source_turn_ids": list(dict.fromkeys(turn_id for record in group for turn_id in record.source_turn_ids)),
@@ -71,10 +139,9 @@ def objection_to_merge(group: Sequence[Record], made: Record) -> str:
     """Return why records must not be merged into `made`; empty if they may (DimMem section 3.4)."""
     if not made.content:
         return WITHOUT_WORDS
-    pairs = ((first, second) for position, first in enumerate(group) for second in group[:position])
-    if any(are_apart_in_time(first, second) for first, second in pairs):
+    if any(are_apart_in_time(first, second) for first, second in combinations(group, 2)):
         return TWO_EVENTS
-    if not _cites_all_sources(made, group):
+    if not {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids):
         return LOSES_SOURCE
     return "" if all(_says_as_much(made, record) for record in group) else LEAVES_OUT
 
@@ -119,9 +186,28 @@ def as_active(record: Record) -> Record:
     return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
 
 
-def _cites_all_sources(made: Record, group: Sequence[Record]) -> bool:
-    """Return whether a merged record cites every turn that its group cites."""
-    return {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids)
+def _with_stored_conflicts(record: Record, stored: RecordIndex) -> Record:
+    """Return a record of a run with the conflicts that another run may have linked once it was stored."""
+    found = stored.get(record.record_id)
+    return record.model_copy(update={"conflicts_with": found.conflicts_with}) if found else record
+
+
+def _undone(record: Record | None, decision: Decision) -> Record | None:
+    """Return a stored record as it was before this decision, where a commit that was cut off has changed it."""
+    is_marked = record is not None and record.superseded_by is not None and record.superseded_by == decision.result_id
+    return as_active(record) if record and is_marked else record
+
+
+def _is_outdated(decision: Decision, own: Collection[str], stored: RecordIndex) -> bool:
+    """Return whether a record is gone, or no longer active but by the decision itself, in a commit that was cut off.
+
+    To keep both is true of whatever became of either.
+    """
+    found = {record_id: stored.get(record_id) for record_id in decision.pair}
+    if any(record is None and record_id not in own for record_id, record in found.items()):
+        return True
+    marks = [record.superseded_by or "" for record in found.values() if record and record.status != "active"]
+    return decision.action != "KEEP_BOTH" and any(mark != decision.result_id for mark in marks)
 
 
 def _says_as_much(made: Record, record: Record) -> bool:
@@ -142,5 +228,5 @@ def _valid_to(end: datetime | None, record: Record) -> datetime | None:
     return max(end, record.valid_from) if end and record.valid_from else end
 
 
-def _last(group: Sequence[Record], name: str) -> str:
-    return next((value for record in reversed(group) if (value := str(getattr(record, name)))), "")
+def _last(group: Sequence[Record], name: str) -> str | None:
+    return next((value for record in reversed(group) if (value := getattr(record, name))), getattr(group[-1], name))

@@ -1,41 +1,154 @@
 """Pair near-duplicate records: same type, then shared keywords, then close meaning (DimMem section 3.4).
 
-Each new record is compared with the scope index, never all with all. Pairs that need no decision are ruled out here,
-and counted.
+Each new record is compared with the scope index, never all with all: posting lists for the keywords, one product for
+the vectors. Two records that set one slot of one person to different values are rivals, though they may share no word.
+Standing statements of one kind are compared by meaning alone: they are few, and a later one on the same matter takes
+the place of the earlier (docs/decisions/0011). Pairs that need no decision are ruled out here, and counted.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.consolidation.similarity import (
-    ComparisonSet,
-    NearDuplicate,
-    Positions,
-    common_terms,
-    keyword_index,
-    near_duplicates,
-    rivals_of,
-    standing_alike,
-    with_shared_keywords,
+from langgraph_engram.consolidation.triage import (
+    InformativeStems,
+    common_from,
+    ruled_out_reason,
+    slot_in,
+    states_change,
+    states_something,
 )
-from langgraph_engram.consolidation.triage import InformativeStems, ruled_out_reason, states_change
+from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import FilterCounts, Pair, Record, Scope
 from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.bm25 import BM25Index
+from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.text.tokens import words
 
 DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"
 STANDING_COSINE = 0.6
 """Minimum cosine of a pair of standing statements of one kind, whatever their keywords."""
+TYPES = ("fact", "episodic", "profile", None)
 
-Match: TypeAlias = tuple[Record, Record, NearDuplicate]
-"""An earlier record, a new one, and how alike they are."""
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class KeywordIndex:
+    """Records by keyword and by slot, in one order."""
+
+    records: Sequence[Record]
+    keywords: BM25Index
+    """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
+    slots: BM25Index
+    """The term of a record is the slot that it sets, if it sets one."""
+    standing: BM25Index
+    """The term of a record is the kind of standing statement that it is, if it is one."""
+    states: NDArray[np.bool_]
+    """Whether each record states something that may change."""
+
+
+def keyword_index(records: RecordIndex, new: Sequence[Record] = ()) -> KeywordIndex:
+    """Return the index of a scope's records, which are read once, and of new ones behind them."""
+    states = records.column("states_something", states_something, np.bool_)
+    return KeywordIndex(
+        records.items.extended(new),
+        records.terms("keyword_terms", _keyword_terms).extended([_keyword_terms(record) for record in new]),
+        records.terms("slot_terms", _slot_terms).extended([_slot_terms(record) for record in new]),
+        records.terms("standing_terms", _standing_terms).extended([_standing_terms(record) for record in new]),
+        np.concatenate([states, np.array([states_something(record) for record in new], dtype=np.bool_)]),
+    )
+
+
+@dataclass(frozen=True)
+class ComparisonSet:
+    """What new records are compared with: the records of the scope, then the new ones, in one order."""
+
+    index: KeywordIndex
+    stored: Vectors
+    """Vectors of the scope's records, of shape (scope, d)."""
+    new: Vectors
+    """Vectors of the new records, of shape (new, d)."""
+    comparable: NDArray[np.bool_]
+    """Whether each record may be compared, of shape (scope + new,)."""
+    ignored: frozenset[str] = frozenset()
+    """Keyword terms that say nothing about any single record."""
+
+    def keywords(self, position: int) -> frozenset[str]:
+        """Return the keyword terms of a record that say something."""
+        return self.index.keywords.terms_at(position) - self.ignored
+
+    def keyword_counts(self) -> Positions:
+        """Return how many keywords of each record say something, as an array of shape (n,)."""
+        counts = self.index.keywords.lengths.astype(np.intp)
+        for term in self.ignored:
+            counts[self.index.keywords.positions(term)] -= 1
+        return counts
+
+    def cosines(self, position: int, others: Positions) -> NDArray[np.float32]:
+        """Return the cosine of a new record with each of others, as an array of shape (others,)."""
+        first_new = len(self.stored)
+        vector = self.new[position - first_new]
+        cosines = np.empty(len(others), dtype=np.float32)
+        old = others < first_new
+        if old.any():
+            cosines[old] = self.stored[others[old]] @ vector
+        cosines[~old] = self.new[others[~old] - first_new] @ vector
+        return cosines
+
+    def with_shared_keywords(self, position: int, counts: Positions, least: float) -> Positions:
+        """Return the positions of the earlier records of the same type whose keywords overlap enough, in order."""
+        own = self.keywords(position)
+        holders = [self.index.keywords.positions(term) for term in own]
+        if not holders:
+            return np.empty(0, dtype=np.intp)
+        positions, shared = np.unique(np.concatenate(holders), return_counts=True)
+        shares = shared / (len(own) + counts[positions] - shared)
+        passing = (positions < position) & self.comparable[positions] & (shares >= least)
+        near: Positions = positions[passing].astype(np.intp)
+        return near
+
+    def rivals(self, position: int) -> Positions:
+        """Return the positions of the earlier records that set the new one's slot to another value, in order."""
+        records = self.index.records
+        own = slot_in(records[position])
+        if own is None:
+            return np.empty(0, dtype=np.intp)
+        holders = self._earlier(self.index.slots, own.key, position)
+        slots = (slot_in(records[holder]) for holder in holders.tolist())
+        return holders[[slot is not None and slot.value != own.value for slot in slots]]
+
+    def standing_alike(self, position: int) -> Positions:
+        """Return the positions of the earlier standing statements of the new one's kind, in order."""
+        return self._earlier(self.index.standing, self.index.records[position].standing or "", position)
+
+    def _earlier(self, index: BM25Index, term: str, position: int) -> Positions:
+        """Return the positions of the comparable records before one that hold a term, in order."""
+        holders = index.positions(term).astype(np.intp)
+        return holders[(holders < position) & self.comparable[holders]]
+
+
+@dataclass(frozen=True)
+class NearDuplicate:
+    """An earlier record, a new one that resembles it, and how much."""
+
+    earlier: Record
+    new: Record
+    jaccard: float
+    cosine: float
+
+    @property
+    def pair(self) -> Pair:
+        """Return both in the order in which they were said."""
+        earlier, new = self.earlier, self.new
+        is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
+        older, newer = (new, earlier) if is_older else (earlier, new)
+        return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=self.jaccard, cosine=self.cosine)
 
 
 @dataclass(frozen=True)
@@ -57,56 +170,43 @@ class PairFinder:
     settings: UpdateSettings
 
     def find(self, scope: Scope, records: Sequence[Record]) -> PairedRecords:
-        """Return the pairs of active records to decide on, each with a new record in it, and how many there were.
-
-        Args:
-            scope: Where to look.
-            records: The new records, stored already or not.
-        """
+        """Return the pairs of active records to decide on, each with a new record in it, stored already or not."""
         new = [record for record in records if record.status == "active" and not record.is_passage]
         if not self.settings.enabled or not new:
             return PairedRecords()
         index = self.store.index(scope)
         old = _old_active(index, new)
-        matches, compared = self._compare(self.comparison_set(index, new, old), len(new))
+        active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
+        encoded = self.store.encoder.encode([record.indexed_text for record in new])
+        compared = ComparisonSet(keyword_index(index.records, new), index.records.vectors, encoded, active)
+        matches, comparisons = self._compare(self.narrowed(compared, index))
         pairs, ruled_out = self.triage(matches, index, new)
-        undecided = self._undecided(scope, pairs)
+        undecided = _undecided(pairs, index)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
-            possible=possible_pairs(int(old.sum()), len(new)),
-            compared=compared,
+            possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
+            compared=comparisons,
             alike=len(matches),
             ruled_out={reason: count for reason, count in ruled_out.items() if count},
         )
         return PairedRecords(undecided, counts, index.revision)
 
-    def comparison_set(self, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]) -> ComparisonSet:
-        """Return what new records are compared with: the old ones and one another, those that may change.
-
-        Args:
-            index: What is stored of the scope.
-            new: The new records.
-            old: Which of the stored ones may be compared.
-        """
-        terms = keyword_index(index.records, new)
-        active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
-        encoded = self.store.encoder.encode([record.indexed_text for record in new])
-        ignored = common_terms(terms, index.speakers)
-        return ComparisonSet(terms, index.records.vectors, encoded, active & terms.states, ignored)
+    def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
+        """Leave out, of all active records and their keywords, what states nothing and what says nothing here."""
+        terms, speakers = compared.index, index.speakers
+        names = {name.casefold() for name in speakers} | {word for name in speakers for word in words(name)}
+        common = terms.keywords.terms_in_more_than(common_from(len(terms.records)))
+        ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
+        return replace(compared, comparable=compared.comparable & terms.states, ignored=ignored)
 
     def alike(self, compared: ComparisonSet, position: int, counts: Positions) -> tuple[list[NearDuplicate], int]:
         """Return the earlier records that a new one resembles, and how many vectors were compared.
 
         They pass both thresholds, set the same slot to another value, or are standing statements of its kind and close
-        in meaning.
-
-        Args:
-            compared: All records.
-            position: The position of the new one.
-            counts: What `compared.keyword_counts` returns.
+        in meaning. `counts` are those of all records' keywords.
         """
-        near = with_shared_keywords(compared, position, counts, self.settings.jaccard)
-        rivals, standing = rivals_of(compared, position), standing_alike(compared, position)
+        near = compared.with_shared_keywords(position, counts, self.settings.jaccard)
+        rivals, standing = compared.rivals(position), compared.standing_alike(position)
         others = np.union1d(np.union1d(near, rivals), standing)
         cosines = compared.cosines(position, others)
         passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
@@ -114,43 +214,47 @@ class PairFinder:
         return near_duplicates(compared, position, others[passing], cosines[passing]), len(others)
 
     def triage(
-        self, matches: Sequence[Match], index: ScopeIndex, new: Sequence[Record]
+        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
     ) -> tuple[list[Pair], Counter[str]]:
         """Return the pairs to decide on, and how many were ruled out for which reason."""
         informative = InformativeStems.among(index.records.lexical, new, index.speakers)
         pairs: list[Pair] = []
         ruled_out = Counter[str]()
-        for older, newer, match in matches:
-            by_assistant = _is_by_assistant(older, index) and _is_by_assistant(newer, index)
-            is_advice = by_assistant and not states_change(newer)
-            reason = BY_ASSISTANT if is_advice else ruled_out_reason(older, newer, informative)
+        for match in matches:
+            by_assistant = _is_by_assistant(match.earlier, index) and _is_by_assistant(match.new, index)
+            is_advice = by_assistant and not states_change(match.new)
+            reason = BY_ASSISTANT if is_advice else ruled_out_reason(match.earlier, match.new, informative)
             if reason:
                 ruled_out[reason] += 1
             else:
-                pairs.append(pair_of(older, newer, match))
+                pairs.append(match.pair)
         return pairs, ruled_out
 
-    def _compare(self, compared: ComparisonSet, new: int) -> tuple[list[Match], int]:
-        records, keyword_counts = compared.index.records, compared.keyword_counts()
-        matches: list[Match] = []
+    def _compare(self, compared: ComparisonSet) -> tuple[list[NearDuplicate], int]:
+        first_new, keyword_counts = len(compared.stored), compared.keyword_counts()
+        matches: list[NearDuplicate] = []
         comparisons = 0
-        for position in np.flatnonzero(compared.comparable[len(records) - new :]) + len(records) - new:
+        for position in np.flatnonzero(compared.comparable[first_new:]) + first_new:
             found, count = self.alike(compared, int(position), keyword_counts)
-            matches += [(records[match.position], records[int(position)], match) for match in found]
+            matches += found
             comparisons += count
         return matches, comparisons
 
-    def _undecided(self, scope: Scope, pairs: Sequence[Pair]) -> list[Pair]:
-        """Leave out what the audit trail says was decided on, undone or not."""
-        ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
-        decided = self.store.index(scope).decisions.values() if pairs else ()
-        trail = [frozenset(decision.pair) for decision in decided if not ids.isdisjoint(decision.pair)]
-        return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= known for known in trail)]
+
+def near_duplicates(
+    compared: ComparisonSet, position: int, others: Positions, cosines: NDArray[np.float32]
+) -> list[NearDuplicate]:
+    """Return how much a new record resembles some earlier ones, with their cosines, in order."""
+    records, own = compared.index.records, compared.keywords(position)
+    return [
+        NearDuplicate(records[other], records[position], jaccard(own, compared.keywords(other)), float(cosine))
+        for other, cosine in zip(others.tolist(), cosines, strict=True)
+    ]
 
 
-def possible_pairs(old: int, new: int) -> int:
-    """Return the number of pairs with a new record in them: each with each old one, and with one another."""
-    return old * new + new * (new - 1) // 2
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    """Return the share of common keywords, in [0, 1] (DimMem section 3.4); 0 when either has none."""
+    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
@@ -161,14 +265,29 @@ def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
     return old
 
 
+def _undecided(pairs: Sequence[Pair], index: ScopeIndex) -> list[Pair]:
+    """Leave out what the audit trail says was decided on, undone or not."""
+    ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
+    decided = index.decisions.values() if pairs else ()
+    trail = [frozenset(decision.pair) for decision in decided if not ids.isdisjoint(decision.pair)]
+    return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= known for known in trail)]
+
+
 def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
     """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
     turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
     return turn is not None and turn.role == "assistant"
 
 
-def pair_of(earlier: Record, new: Record, match: NearDuplicate) -> Pair:
-    """Return an earlier record and a new one as a pair, in the order in which they were said."""
-    is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
-    older, newer = (new, earlier) if is_older else (earlier, new)
-    return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=match.jaccard, cosine=match.cosine)
+def _keyword_terms(record: Record) -> list[str]:
+    """Return a record's keywords as terms of its type, case-folded, without repeats."""
+    return list(dict.fromkeys(f"{record.memory_type}: {word.casefold()}" for word in record.keywords))
+
+
+def _slot_terms(record: Record) -> list[str]:
+    slot = slot_in(record)
+    return [slot.key] if slot else []
+
+
+def _standing_terms(record: Record) -> list[str]:
+    return [record.standing] if record.standing else []

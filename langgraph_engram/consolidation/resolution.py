@@ -5,7 +5,7 @@ do not, or that makes one of two events is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol, TypeAlias
 
@@ -15,6 +15,7 @@ from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
+from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.stores.index import ScopeIndex
 
 NO_VERDICT = "the answer says nothing of them, so nothing changes"
@@ -35,19 +36,16 @@ ClusterBatch: TypeAlias = tuple[Cluster, ...]
 """Clusters that share a question."""
 
 
-def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
-    """Return the records of these ids as clusters, oldest first; what is gone leaves its cluster.
+@dataclass(frozen=True)
+class Resolution:
+    """What becomes of some records."""
 
-    Args:
-        linked: The ids of the records of each cluster.
-        own: The run's records by id; others are looked up in the index.
-        index: What is stored of the scope.
-    """
-    found = (
-        [record for record_id in ids if (record := own.get(record_id) or index.records.get(record_id))]
-        for ids in linked
-    )
-    return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
+    members: tuple[Record, ...]
+    """Oldest first, two or more."""
+    action: Action
+    reason: str = ""
+    content: str = ""
+    """The text of the record that a merge makes."""
 
 
 class Resolver(Protocol):
@@ -56,7 +54,7 @@ class Resolver(Protocol):
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
         """Return the clusters that share each question."""
 
-    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list["Resolution"]:
+    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
         """Return what becomes of the clusters of each answered batch."""
 
 
@@ -65,18 +63,11 @@ class ClusterResolver:
 
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
         """Return the clusters in batches of at most `CALL_TOKENS`, or of one cluster."""
-        batches: list[list[Cluster]] = []
-        held = 0
-        for cluster in clusters_of(connected_ids(pairs, MAX_CLUSTER), own, index):
-            size = sum(count_tokens(record.content) + LINE_TOKENS for record in cluster)
-            if not batches or held + size > CALL_TOKENS:
-                batches.append([])
-                held = 0
-            batches[-1].append(cluster)
-            held += size
-        return [tuple(batch) for batch in batches]
+        clusters = clusters_of(connected_ids(pairs, MAX_CLUSTER), own, index)
+        sizes = [sum(count_tokens(record.content) + LINE_TOKENS for record in cluster) for cluster in clusters]
+        return [tuple(clusters[start:end]) for start, end in buffers(sizes, CALL_TOKENS)]
 
-    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list["Resolution"]:
+    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
         """Return what becomes of the clusters of each answered batch."""
         return [
             resolution
@@ -88,18 +79,22 @@ class ClusterResolver:
         ]
 
 
+def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
+    """Return the run's own and the stored records of each set of ids, oldest first; what is gone leaves its cluster."""
+    found = (
+        [record for record_id in ids if (record := own.get(record_id) or index.records.get(record_id))]
+        for ids in linked
+    )
+    return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
+
+
 def connected_ids(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
-    """Return the connected sets of records (union-find).
+    """Return the connected sets of records (union-find), each sorted, in the order of their first id.
 
-    Args:
-        pairs: The links.
-        most: Records of a cluster at most. The closest pairs are joined first, and a pair whose clusters would make
-            too large a one joins nothing: a large cluster comes apart at its weakest links. A record all of whose pairs
-            lead into full clusters stands in none. The parts meet again when a later record resembles both.
-
-    Returns:
-        Lists of two record ids or more, each sorted, in the order of their first id: the same for every order of
-        pairs.
+    It is the same for every order of pairs. Where a cluster holds at most so many records, the closest pairs are joined
+    first, and a pair whose clusters would make too large a one joins nothing: a large cluster comes apart at its
+    weakest links. A record all of whose pairs lead into full clusters stands in none. The parts meet again when a later
+    record resembles both.
     """
     members: dict[str, list[str]] = {}
     for pair in sorted(pairs, key=lambda pair: (-pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id)):
@@ -118,18 +113,6 @@ def by_age(record: Record) -> tuple[datetime, str, int, int, str]:
     return mentioned_at, record.session_id, record.seq, record.part, record.record_id
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """What becomes of some records."""
-
-    members: tuple[Record, ...]
-    """Oldest first, two or more."""
-    action: Action
-    reason: str = ""
-    content: str = ""
-    """The text of the record that a merge makes."""
-
-
 def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]) -> list[Resolution]:
     """Resolve the verdicts on one cluster, given oldest first: on distinct members, then on those that stay."""
     resolutions: list[Resolution] = []
@@ -138,7 +121,7 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     gone: set[int] = set()
     for verdict in verdicts:
         numbers = sorted(set(verdict.members)) or list(range(1, len(records) + 1))
-        replaced = _replaced(numbers, verdict.action)
+        replaced = {"MERGE": {*numbers}, "SUPERSEDE": {*numbers[:-1]}}.get(verdict.action, set())
         objection = _objection(numbers, len(records)) or (NAMED_TWICE if gone & {*numbers} or taken & replaced else "")
         if objection or verdict.action == "KEEP_BOTH":
             notes.append(objection or verdict.reason)
@@ -155,6 +138,12 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     return resolutions
 
 
+def _objection(numbers: Sequence[int], most: int) -> str:
+    if numbers[0] < 1 or numbers[-1] > most:
+        return NO_SUCH_MEMBER
+    return ONE_MEMBER if len(numbers) < 2 else ""
+
+
 @dataclass(frozen=True)
 class Proposer:
     """Make proposals of resolutions."""
@@ -168,15 +157,15 @@ class Proposer:
 
     def propose(self, resolution: Resolution) -> Proposal:
         """Return a resolution as a decision to carry out; a merge that must not be keeps everything, and says why."""
+        result_id = resolution.members[-1].record_id if resolution.action == "SUPERSEDE" else None
         if resolution.action == "MERGE":
             made = merged(resolution.members, resolution.content)
-            objection = objection_to_merge(resolution.members, made) or self._unsupported(made)
-            if objection:
-                return Proposal(decision=self._decision(resolution, "KEEP_BOTH", objection, None))
-            decision = self._decision(resolution, "MERGE", resolution.reason, made.record_id)
-            return Proposal(decision=decision, content=made.content)
-        result = resolution.members[-1].record_id if resolution.action == "SUPERSEDE" else None
-        return Proposal(decision=self._decision(resolution, resolution.action, resolution.reason, result))
+            if objection := objection_to_merge(resolution.members, made) or self._unsupported(made):
+                resolution = replace(resolution, action="KEEP_BOTH", reason=objection, content="")
+            else:
+                result_id = made.record_id
+        content = resolution.content if resolution.action == "MERGE" else ""
+        return Proposal(decision=self._decision(resolution, result_id), content=content)
 
     def _unsupported(self, made: Record) -> str:
         """Return what a merged text says that its sources do not; empty if there is nothing."""
@@ -188,7 +177,7 @@ class Proposer:
         nearby = [turn_id for event in events.values() if cited & {*event.turn_ids} for turn_id in event.turn_ids]
         return verify_record(made, sources, stored_turns(self.index, nearby)).reject_reason
 
-    def _decision(self, resolution: Resolution, action: Action, reason: str, result_id: str | None) -> Decision:
+    def _decision(self, resolution: Resolution, result_id: str | None) -> Decision:
         ids = [record.record_id for record in resolution.members]
         inside = [pair for pair in self.pairs if pair.older_id in ids and pair.newer_id in ids]
         return Decision(
@@ -197,24 +186,8 @@ class Proposer:
             pair=ids,
             jaccard=min((pair.jaccard for pair in inside), default=0.0),
             cosine=min((pair.cosine for pair in inside), default=0.0),
-            action=action,
-            reason=reason,
+            action=resolution.action,
+            reason=resolution.reason,
             result_id=result_id,
             decided_at=datetime.now(UTC),
         )
-
-
-def _objection(numbers: Sequence[int], most: int) -> str:
-    if numbers[0] < 1 or numbers[-1] > most:
-        return NO_SUCH_MEMBER
-    return ONE_MEMBER if len(numbers) < 2 else ""
-
-
-def _replaced(numbers: Sequence[int], action: Action) -> set[int]:
-    """Return the members, oldest first, whose place another record takes."""
-    match action:
-        case "MERGE":
-            return {*numbers}
-        case "SUPERSEDE":
-            return {*numbers[:-1]}
-    return set()

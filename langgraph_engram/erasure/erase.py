@@ -32,7 +32,7 @@ from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
 from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, make_id
 from langgraph_engram.segmentation.boundaries import relink_boundary
-from langgraph_engram.segmentation.titles import EventNamer
+from langgraph_engram.segmentation.events import EventNamer
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 

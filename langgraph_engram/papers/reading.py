@@ -4,12 +4,8 @@ from dataclasses import replace
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
-from langgraph_engram.papers.dimmem.reading import DimMemRanker
-from langgraph_engram.papers.dimmem.reading import answer_form as dimmem_form
-from langgraph_engram.papers.esmem.reading import EsMemRanker
-from langgraph_engram.papers.hymem.reading import EXHAUSTIVE, UnitRanker, unit_turns
+from langgraph_engram.papers import dimmem, esmem, hymem, structmem
 from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
-from langgraph_engram.papers.structmem.reading import StructMemRanker, by_speaker
 from langgraph_engram.prompts.answer_form import SOURCE, AnswerForm
 from langgraph_engram.rerank import Reranker
 from langgraph_engram.retrieval.light import ReadParts, default_parts
@@ -24,23 +20,24 @@ def read_parts(encoder: Encoder, settings: Settings, reranker: Reranker | None =
     routes, end = settings.retrieve.routes, ListEnd(settings.retrieve, reranker)
     form = AnswerForm(layout=as_found, source=SOURCE)
     match settings.paper:
-        case DimMemSettings() as numbers:
-            retriever = PaperRetriever(encoder, DimMemRanker(routes, numbers.top_k, numbers), end, routes)
-            parts = ReadParts(retriever, dimmem_form(numbers))
-        case EsMemSettings() as numbers:
-            lacking = ["boundary"] if numbers.boundary_k else []
-            retriever = PaperRetriever(encoder, EsMemRanker(numbers), end, lacking, numbers.event_passages)
-            parts = ReadParts(retriever, form)
-        case StructMemSettings() as numbers:
-            structmem = StructMemRanker(routes, numbers.top_k, numbers.synthesis_k)
-            parts = ReadParts(PaperRetriever(encoder, structmem, end, routes), replace(form, layout=by_speaker))
-        case HyMemSettings() as numbers:
-            ranker: Ranker = RecordRanker(routes, numbers.top_k) if numbers.level1 else UnitRanker(numbers.top_k)
+        case DimMemSettings() as paper:
+            ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), dimmem.answer_form(paper))
+        case EsMemSettings() as paper:
+            lacking = ["boundary"] if paper.boundary_k else []
+            ranker = esmem.EsMemRanker(paper)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, lacking, paper.event_passages), form)
+        case StructMemSettings() as paper:
+            ranker = structmem.StructMemRanker(routes, paper.top_k, paper.synthesis_k)
+            form = replace(form, layout=structmem.by_speaker)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+        case HyMemSettings() as paper:
+            ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k)
             parts = ReadParts(
-                PaperRetriever(encoder, ranker, end, routes if numbers.level1 else ()),
-                replace(form, wording=EXHAUSTIVE, shows_earlier=True),
-                turns_around=unit_turns,
-                select_batch=numbers.select_batch,
+                PaperRetriever(encoder, ranker, end, routes if paper.level1 else ()),
+                replace(form, wording=hymem.EXHAUSTIVE, shows_earlier=True),
+                turns_around=hymem.unit_turns,
+                select_batch=paper.select_batch,
                 reflects_on_all=True,
             )
     style = settings.answer.style

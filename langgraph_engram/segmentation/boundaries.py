@@ -35,8 +35,8 @@ class Transition(NamedTuple):
     @property
     def gap(self) -> str:
         """Return the days between the two in words; empty for less than one."""
-        seconds = self.gap_seconds
-        if seconds is None or seconds < DAY.total_seconds():
+        seconds = self.gap_seconds or 0.0
+        if seconds < DAY.total_seconds():
             return ""
         days = round(seconds / DAY.total_seconds())
         return "1 day" if days == 1 else f"{days} days"
@@ -62,13 +62,7 @@ class Transition(NamedTuple):
 
 
 def transitions(index: ScopeIndex, events: Sequence[Event], others: Sequence[Event] = ()) -> list[Transition]:
-    """Return how each event of a session that is not stored yet begins.
-
-    Args:
-        index: What is stored of the scope.
-        events: The run's events of the session, in order.
-        others: The run's events of other sessions.
-    """
+    """Return how each of a run's events of a session that is not stored yet begins; `others` are of other sessions."""
     found = pairwise([previous_event(index, events, others), *events])
     return [Transition(earlier, later) for earlier, later in found if later and later.event_id not in index.events]
 
@@ -89,13 +83,7 @@ def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, fir
 
 
 def previous_event(index: ScopeIndex, events: Sequence[Event], others: Sequence[Event] = ()) -> Event | None:
-    """Return the event that comes just before the first of a session's; None at the very beginning.
-
-    Args:
-        index: What is stored of the scope.
-        events: Events of the session, in order.
-        others: Events of other sessions that are not stored yet.
-    """
+    """Return the event just before the first of a session's, stored or among `others`; None at the very beginning."""
     if not events:
         return None
     first = events[0]

@@ -14,13 +14,29 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Encoder, encode_turns
-from langgraph_engram.logistic import LogisticModel, sigmoid
+from langgraph_engram.embeddings.base import Encoder, Vectors, encode_turns
+from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
 from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
-from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
 from langgraph_engram.text.dialogue_acts import TurnCues, read_cues
 
+FEATURES = (
+    "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue",
+    "asks_in_reply", "greets", "greeted_before", "takes_leave", "took_leave_before", "points_back", "shared_stems",
+    "length", "coherence_1", "coherence_2", "coherence_3", "relative_coherence", "relative_depth",
+    "is_minimum_1", "is_minimum_2",
+    "across_later", "across_earlier", "coherence_ahead",
+)  # fmt: skip
+"""The numbers of a gap, in the order of the columns."""
+PRIOR_GAPS = 6
+"""Gaps that the prior counts for."""
+MOST_STEMS = 8
+"""Stems of a turn that can be expected to be said again."""
+REACH = 3
+"""Gaps on each side among which a peak of coherence is looked for."""
+PRIOR_ACROSS = 0.25
+PRIOR_AHEAD = 0.4
+"""Prior means of single similarities: across one turn, and with the turns that follow."""
 WEIGHTS_FILE = "boundary_weights.json"
 COHERENCE_WEIGHTS_FILE = "coherence_weights.json"
 """Weights of the features of coherence alone."""
@@ -45,22 +61,70 @@ DIGITS = 6
 numbers lie in memory: a run that is done again must give the same boundary."""
 
 
+@dataclass(frozen=True)
+class _Prior:
+    """The mean and the deviation that are usual in a dialogue."""
+
+    mean: float
+    deviation: float
+
+    def relative(self, values: Numbers) -> Numbers:
+        """Return values as deviations from their mean, both drawn towards the prior."""
+        count = PRIOR_GAPS + len(values)
+        mean = (PRIOR_GAPS * self.mean + values.sum()) / count
+        variance = (PRIOR_GAPS * self.deviation**2 + ((values - mean) ** 2).sum()) / count
+        return np.asarray((values - mean) / np.sqrt(variance))
+
+
+COHERENCE = _Prior(0.5, 0.1)
+DEPTH = _Prior(0.15, 0.14)
+LENGTH = _Prior(2.3, 0.6)
+"""Logarithms of words a turn."""
+
+
+def boundary_features(cues: Sequence[TurnCues], vectors: Vectors) -> Numbers:
+    """Return the numbers that describe the gaps between n turns, by their cues and their unit vectors of shape (n, d).
+
+    The array has the shape (n - 1, len(FEATURES)); row i is the gap before turn i + 1. No gaps give (0, ...).
+    """
+    if len(cues) < 2:
+        return np.zeros((0, len(FEATURES)))
+    centred = vectors.astype(np.float64) - vectors.mean(axis=1, keepdims=True)
+    return np.column_stack([*_dialogue_features(cues), *_coherence_features(centred @ centred.T)])
+
+
+def coherence(products: Numbers, side: int) -> Numbers:
+    """Compute the correlation between the means of `side` turns before and after each gap (rho of ES-Mem Eq. 1).
+
+    Args:
+        products: Inner products of the turns' centred vectors, of shape (n, n).
+        side: L, turns a side, fewer where a dialogue begins or ends.
+
+    Returns:
+        n - 1 correlations in [-1, 1]; a constant vector correlates with nothing.
+    """
+    sums = np.pad(products, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
+    gaps = np.arange(1, len(products))
+    low, high = np.maximum(0, gaps - side), np.minimum(len(products), gaps + side)
+    within_before = _block(sums, low, gaps, low, gaps)
+    within_after = _block(sums, gaps, high, gaps, high)
+    size = np.sqrt(np.maximum(within_before, 0) * np.maximum(within_after, 0))
+    across = _block(sums, low, gaps, gaps, high)
+    rho = np.divide(across, size, out=np.zeros_like(across), where=size > np.finfo(np.float32).eps)
+    return np.asarray(np.clip(rho, -1, 1))
+
+
 @cache
 def load_model(file: str = WEIGHTS_FILE) -> LogisticModel:
     """Return a shipped model."""
     return LogisticModel.load(FEATURES, "langgraph_engram.segmentation", file)
 
 
-def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) -> Numbers:
-    """Lower the gaps of a kind that seldom opens a subject in this dialogue.
+def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
+    """Lower the gaps of a kind that seldom opens a subject in this dialogue; one probability and one kind a gap.
 
-    A gap is lowered by `strength` times the logarithm of how much less probable the other gaps of its kind are than
+    A gap is lowered by `SHARPENING` times the logarithm of how much less probable the other gaps of its kind are than
     those of other kinds; both means lean on the dialogue's own as on one more gap. No gap is raised.
-
-    Args:
-        probabilities: One a gap.
-        kinds: The kind of each gap: who speaks after it, or whether a question follows a statement.
-        strength: 0 leaves all as it is.
     """
     if len(set(kinds)) < 2:
         return probabilities
@@ -72,38 +136,29 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) ->
         sum_of_kind, number = probabilities[of_kind].sum(), int(of_kind.sum())
         like = (sum_of_kind - probabilities[of_kind] + mean) / number
         unlike = (total - sum_of_kind + mean) / (count - number + 1)
-        log_odds[of_kind] += np.minimum(0.0, strength * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
+        log_odds[of_kind] += np.minimum(0.0, SHARPENING * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
     return sigmoid(log_odds)
 
 
-def coherence_weight(features: Numbers, least: float) -> float:
-    """Return how far coherence alone decides in a dialogue, in [0, 1].
+def coherence_weight(features: Numbers) -> float:
+    """Return how far coherence alone decides, in [0, 1], by features of shape (gaps, len(FEATURES)), at least one gap.
 
     Cues mark boundaries only in some kinds of dialogue; where the most and the least coherent gap are far apart, they
     can be done without.
-
-    Args:
-        features: Of shape (gaps, len(FEATURES)), at least one gap.
-        least: The range of coherence up to which the weight is 0; from twice that on it is 1.
     """
     contrast = float(np.ptp(features[:, FEATURES.index("coherence_2")]))
-    return min(1.0, max(0.0, contrast / least - 1))
+    return min(1.0, max(0.0, contrast / MIN_CONTRAST - 1))
 
 
-def own_threshold(probabilities: Numbers, least: float, share: float) -> float:
-    """Return the probability from which a gap of this dialogue is a boundary.
+def own_threshold(probabilities: Numbers, share: float) -> float:
+    """Return the probability from which a gap of this dialogue is a boundary, at least `MIN_PROBABILITY`.
 
     The threshold that does best for the expected F1 is half of the F1 it reaches (Lipton et al. 2014): high where the
-    probabilities are far apart, low where they are not.
-
-    Args:
-        probabilities: One a gap, at least one.
-        least: No threshold is below it, so that a dialogue about one thing stays whole.
-        share: The part of the best threshold that counts; 0 takes `least` everywhere.
+    probabilities are far apart, low where they are not. `share` is the part of it that counts.
     """
     falling = np.sort(probabilities)[::-1]
     reached = 2 * falling.cumsum() / (np.arange(1, len(falling) + 1) + probabilities.sum())
-    return max(least, share * float(reached.max()) / 2)
+    return max(MIN_PROBABILITY, share * float(reached.max()) / 2)
 
 
 def peaks(probabilities: Numbers, threshold: float) -> NDArray[np.bool_]:
@@ -122,12 +177,11 @@ class BoundaryDetector:
     def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
         """Return the keywords of each turn, and the probability of a boundary before it.
 
+        The session's first turn has no probability: nothing stands before it.
+
         Args:
             turns: The run's turns, at least one.
             before: The turns of the same session that are stored already, oldest first.
-
-        Returns:
-            One topic a turn. The session's first turn has no probability: nothing stands before it.
         """
         probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
         judged = turns if before else turns[1:]
@@ -139,26 +193,22 @@ class BoundaryDetector:
         ]
 
     def judge(self, turns: Sequence[Turn]) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Judge each gap between turns of one session.
-
-        Returns:
-            The probability of a boundary in each gap, in [0, 1], and whether the gap is one.
-        """
+        """Return the boundary probability of each gap between turns of one session, and whether it is a boundary."""
         if len(turns) < 2:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
         cues = [read_cues(" ".join([turn.text, *turn.captions])) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
-        weight = coherence_weight(features, MIN_CONTRAST)
+        weight = coherence_weight(features)
         coherence_alone = _log_odds_of(load_model(COHERENCE_WEIGHTS_FILE).probability(features))
         probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)
         share = (1 - weight) * CERTAINTY_SHARE + weight
-        return probabilities, peaks(probabilities, own_threshold(probabilities, MIN_PROBABILITY, share))
+        return probabilities, peaks(probabilities, own_threshold(probabilities, share))
 
 
 def _log_odds(features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
-    """Weigh what all features say by the kinds of turns in the dialogue."""
-    found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]], SHARPENING)
-    found = sharpen(found, _question_cues(cues), SHARPENING)
+    """Weigh what all features say by the kinds of turns: who speaks, and whether a question follows a statement."""
+    found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]])
+    found = sharpen(found, [later.asks and not earlier.asks for earlier, later in pairwise(cues)])
     answers = np.array([turn.role != "user" for turn in turns[1:]])
     return np.asarray(_log_odds_of(found) - REPLY_PENALTY * answers)
 
@@ -169,6 +219,70 @@ def _log_odds_of(probabilities: Numbers) -> Numbers:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _question_cues(cues: Sequence[TurnCues]) -> list[bool]:
-    """Return for each gap whether a question follows something else than a question."""
-    return [later.asks and not earlier.asks for earlier, later in pairwise(cues)]
+def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
+    asks, inside, ends, replies, greets, leaves, points = np.array(
+        [
+            (cue.asks, cue.asks_inside, cue.ends_asking, cue.replies, cue.greets, cue.takes_leave, cue.points_back)
+            for cue in cues
+        ],
+        dtype=np.float64,
+    ).T
+    length = LENGTH.relative(np.log1p(np.array([cue.length for cue in cues], dtype=np.float64)))
+    return [
+        asks[1:], inside[1:], asks[:-1], inside[:-1], ends[:-1], asks[1:] * (1 - asks[:-1]), asks[1:] * replies[1:],
+        greets[1:], greets[:-1], leaves[1:], leaves[:-1], points[1:], _shared_stems(cues), length[1:],
+    ]  # fmt: skip
+
+
+def _shared_stems(cues: Sequence[TurnCues]) -> Numbers:
+    """Return the share of a turn's stems that the two turns before it hold."""
+    none: frozenset[str] = frozenset()
+    before = [cue.stems | previous for cue, previous in zip(cues, [none, *(cue.stems for cue in cues)], strict=False)]
+    shares = [
+        len(cue.stems & earlier) / max(1, min(len(cue.stems), MOST_STEMS))
+        for cue, earlier in zip(cues[1:], before, strict=False)
+    ]
+    return np.array(shares)
+
+
+def _coherence_features(products: Numbers) -> list[Numbers]:
+    side_1, side_2, side_3 = (coherence(products, side) for side in (1, 2, 3))
+    later, earlier = _across(products)
+    depths = _highest_ahead(side_3[::-1])[::-1] + _highest_ahead(side_3) - 2 * side_3
+    return [
+        side_1, side_2, side_3, COHERENCE.relative(side_2), DEPTH.relative(depths), _minima(side_1), _minima(side_2),
+        later, earlier, _ahead(products),
+    ]  # fmt: skip
+
+
+def _block(
+    sums: Numbers, top: NDArray[np.int_], bottom: NDArray[np.int_], left: NDArray[np.int_], right: NDArray[np.int_]
+) -> Numbers:
+    return np.asarray(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
+
+
+def _highest_ahead(values: Numbers) -> Numbers:
+    """Return the highest of each value and the `REACH` that follow."""
+    padded = np.pad(values, (0, REACH), constant_values=-np.inf)
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, REACH + 1).max(axis=1))
+
+
+def _minima(values: Numbers) -> Numbers:
+    """Return 1 for each value that no neighbour is below, else 0."""
+    padded = np.pad(values, 1, mode="edge")
+    return np.asarray((values <= padded[:-2]) & (values <= padded[2:]), dtype=np.float64)
+
+
+def _across(products: Numbers) -> tuple[Numbers, Numbers]:
+    """Return what the turn before a gap shares with the second after it, and the second before with the one after."""
+    skips = np.diagonal(products, offset=2)
+    mean = (skips.sum() + PRIOR_ACROSS) / (len(skips) + 1)
+    return np.append(skips - mean, 0.0), np.insert(skips - mean, 0, 0.0)
+
+
+def _ahead(products: Numbers) -> Numbers:
+    """Return what the turn after a gap shares with one of the two turns that follow it; 0 where none does yet."""
+    near, far = np.diagonal(products, offset=1)[1:], np.diagonal(products, offset=2)[1:]
+    best = np.maximum(near, np.append(far, -np.inf)) if len(near) else near
+    mean = (best.sum() + PRIOR_AHEAD) / (len(best) + 1)
+    return np.append(best - mean, 0.0)

@@ -1,11 +1,19 @@
-"""Build events of spans of turns: new ones, and the one that goes on from an earlier call."""
+"""Build events of spans of turns: new ones, and the one that goes on from an earlier call; and name them.
 
-from collections.abc import Sequence
+An event is named by its own keywords, until something is noted of it that takes their place.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from langgraph_engram.schema import Event, EventKind, Turn, make_id
+import numpy as np
+
+from langgraph_engram.prompts.extract_events import EventNote
+from langgraph_engram.schema import Boundary, Event, EventKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.keywords import keywords_of
+from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
 
 MAX_TOPICS = 4
 """Topics of an event's summary: the first and the last ones."""
@@ -28,7 +36,7 @@ class TurnTopic:
 
 def turn_keywords(turn: Turn) -> tuple[str, ...]:
     """Return the keywords of what was said in a turn, and of the images it shares; none where nobody spoke it."""
-    return tuple(keywords_of(" ".join([turn.text, *turn.captions]))) if turn.is_spoken else ()
+    return tuple(keywords_of(_said_in(turn))) if turn.is_spoken else ()
 
 
 @dataclass(frozen=True)
@@ -51,14 +59,7 @@ class EventBuilder:
     kind: EventKind = "event"
 
     def begin(self, turns: Sequence[Turn], topics: Sequence[TurnTopic], seq: int, context: Sequence[Turn]) -> Event:
-        """Open an event with these turns.
-
-        Args:
-            turns: Its core turns, at least one.
-            topics: What they are about.
-            seq: The event's position in its session.
-            context: Turns shown beside the core ones.
-        """
+        """Open the event at position `seq` of its session with one core turn or more, and turns shown beside them."""
         return Event(
             event_id=make_id(self.scope_key, self.kind, turns[0].turn_id),
             session_id=turns[0].session_id,
@@ -80,7 +81,7 @@ class EventBuilder:
     def _summary(
         self, topics: Sequence[str], keywords: Sequence[str], new: Sequence[TurnTopic]
     ) -> dict[str, list[str] | str]:
-        new_topics = [turn.topic for turn in new if turn.topic]
+        new_topics = [turn.topic for turn in new]
         new_keywords = [word for turn in new for word in turn.keywords]
         return summarize_event([*topics, *new_topics], [*keywords, *new_keywords], self.limits)
 
@@ -88,17 +89,10 @@ class EventBuilder:
 def summarize_event(
     topics: Sequence[str], keywords: Sequence[str], limits: SummaryLimits = LIMITS
 ) -> dict[str, list[str] | str]:
-    """Return the topics, keywords and summary of an event, without a call (ES-Mem section 3.2).
-
-    Args:
-        topics: In order; repeats count once.
-        keywords: In order; repeats count once.
-        limits: How many of each are kept.
-    """
+    """Return the topics, keywords and summary of an event, each in order and once, without a call (ES-Mem 3.2)."""
     distinct = _distinct([topic for topic in topics if topic])
-    kept_topics = [*distinct[:1], *distinct[1:][-(limits.topics - 1) :]]
-    kept_keywords = _distinct(keywords)[: limits.keywords]
-    return {"topics": kept_topics, "keywords": kept_keywords, "summary": "; ".join(kept_topics)}
+    kept = [*distinct[:1], *distinct[1:][-(limits.topics - 1) :]]
+    return {"topics": kept, "keywords": _distinct(keywords)[: limits.keywords], "summary": "; ".join(kept)}
 
 
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
@@ -121,16 +115,97 @@ def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
     return [*spans, (start, len(sizes))] if sizes else []
 
 
-def open_event_of(index: ScopeIndex, session_id: str) -> Event | None:
-    """Return the event of a session that is still open; None if all are closed."""
-    events = index.session_events(session_id)
-    return events[-1] if events and events[-1].status == "open" else None
-
-
 def events_with_turns(index: ScopeIndex, session_id: str, turn_ids: Sequence[str]) -> list[Event]:
     """Return the stored events of a session that hold any of these turns."""
     wanted = set(turn_ids)
     return [event for event in index.session_events(session_id) if wanted & set(event.turn_ids)]
+
+
+@dataclass(frozen=True)
+class EventNamer:
+    """Name the events of one session by what was said in them, compared with what was said in all of it."""
+
+    turns: Sequence[Turn]
+    """The turns of the session."""
+    limits: SummaryLimits = LIMITS
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {turn.turn_id: _said_in(turn) for turn in self.turns if turn.is_spoken}
+
+    @cached_property
+    def _frequencies(self) -> Counter[str]:
+        return document_frequencies(self._texts.values())
+
+    def named(self, event: Event) -> Event:
+        """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
+        texts = [self._texts[turn_id] for turn_id in event.turn_ids if turn_id in self._texts]
+        speakers = {turn.speaker for turn in self.turns}
+        keywords = topic_words(texts, self._frequencies, speakers, self.limits.keywords)
+        name = ", ".join(keywords[:TITLE_KEYWORDS]) or NO_TOPIC
+        return event.model_copy(update=summarize_event([name], keywords, self.limits))
+
+
+def is_named_by_keywords(event: Event) -> bool:
+    """Return whether all that names an event is its own keywords."""
+    return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
+
+
+def name_by_keywords(
+    events: Sequence[Event], turns: Sequence[Turn], topics: Mapping[str, TurnTopic], limits: SummaryLimits = LIMITS
+) -> list[Event]:
+    """Name a run's events by their keywords where no model noted what they are about.
+
+    Args:
+        events: The run's events; those without a turn of the run stay as they are.
+        turns: The turns of their session, stored ones and the run's.
+        topics: What is known of the run's turns, by turn id.
+        limits: How many topics and keywords a summary has.
+    """
+    namer = EventNamer(turns, limits)
+    return [namer.named(event) if _lacks_note(event, topics) else event for event in events]
+
+
+def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
+    """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
+    return [
+        _noted(event, notes[event.event_id], index.events.get(event.event_id)) if event.event_id in notes else event
+        for event in events
+    ]
+
+
+def describe_by_notes(
+    boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
+) -> list[Boundary]:
+    """Return a run's boundaries with the transitions noted of the events they lead to, by event id.
+
+    Stored boundaries that lead to events which only a retry has notes of are described as well.
+    """
+    own = {boundary.to_event_id for boundary in boundaries}
+    leading_to = index.boundaries.codes("to_event_id", lambda boundary: boundary.to_event_id)
+    missing = [index.boundaries.code("to_event_id", event_id) for event_id in notes.keys() - own]
+    stored = [index.boundaries.items[position] for position in np.flatnonzero(np.isin(leading_to, missing))]
+    return [
+        boundary.model_copy(update={"text": note.transition.strip()})
+        if (note := notes.get(boundary.to_event_id)) and note.transition.strip()
+        else boundary
+        for boundary in [*boundaries, *stored]
+    ]
+
+
+def _said_in(turn: Turn) -> str:
+    return " ".join([turn.text, *turn.captions])
+
+
+def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
+    new = [topics[turn_id] for turn_id in event.turn_ids if turn_id in topics]
+    return bool(new) and not any(topic.topic for topic in new) and is_named_by_keywords(event)
+
+
+def _noted(event: Event, note: EventNote, stored: Event | None) -> Event:
+    topic = " ".join(note.topic.split())
+    earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
+    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords)) if topic else event
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

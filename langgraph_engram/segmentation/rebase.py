@@ -5,14 +5,13 @@ first turns, and only the last of a session may be open. What was closed stays c
 Where nobody else wrote, nothing changes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
 from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
-from langgraph_engram.segmentation.events import EventBuilder, TurnTopic
-from langgraph_engram.segmentation.titles import is_named_by_keywords
+from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, is_named_by_keywords
 from langgraph_engram.stores.index import ScopeIndex
 
 
@@ -36,48 +35,48 @@ def rebase(
     close_earlier: bool,
 ) -> RebasedRun:
     """Return a run's events, boundaries and records as they are to be written."""
-    kept: list[Event] = []
+    kept: dict[str, Event] = {}
     closed: dict[str, Event] = {}
     linked: list[Boundary] = []
     for session_id in session_ids:
         own = rebase_events(builder, index, session_id, [event for event in events if event.session_id == session_id])
-        kept += own
+        kept |= {event.event_id: event for event in own}
         if close_earlier:
             closed |= {event.event_id: event for event in _closed_sessions(index, session_id, own)}
         before = [boundary for boundary in boundaries if boundary.session_id == session_id]
         linked += rebase_boundaries(before, index, session_id, own)
-    kept_ids = {event.event_id for event in kept}
-    every = [*kept, *(event for event_id, event in closed.items() if event_id not in kept_ids)]
+    every = [*kept.values(), *(event for event_id, event in closed.items() if event_id not in kept)]
     return RebasedRun(every, linked, rebase_records(records, index, every))
 
 
 def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
     """Return the run's events without turns that another event holds, and stored ones that these close or move."""
-    stored = index.session_events(session_id)
-    event_of = {turn_id: event.event_id for event in stored for turn_id in event.turn_ids}
-    kept: list[Event] = []
+    stored = {event.event_id: event for event in index.session_events(session_id)}
+    event_of = {turn_id: event.event_id for event in stored.values() for turn_id in event.turn_ids}
+    kept: dict[str, Event] = {}
     for event in events:
-        own = [turn_id for turn_id in event.turn_ids if event_of.get(turn_id, event.event_id) == event.event_id]
-        held = index.events.get(event.event_id)
-        if held:
-            kept.append(_joined(builder, index, held, event.model_copy(update={"turn_ids": own})))
-        elif own:
-            kept.append(event.model_copy(update={"turn_ids": own}))
-    is_over = _was_closed_meanwhile(stored, events)
-    others = {event.event_id: event for event in stored} | {event.event_id: None for event in kept}
-    unchanged = [event for event in others.values() if event]
-    ordered = _in_order(index, [*unchanged, *kept], is_over=is_over)
-    return [event for event in ordered if event != others.get(event.event_id)]
+        turn_ids = [turn_id for turn_id in event.turn_ids if event_of.get(turn_id, event.event_id) == event.event_id]
+        own = event.model_copy(update={"turn_ids": turn_ids})
+        if event.event_id in stored:
+            kept[event.event_id] = _joined(builder, index, stored[event.event_id], own)
+        elif turn_ids:
+            kept[event.event_id] = own
+    last = next(reversed(stored.values()), None)
+    is_over = last is not None and last.status == "closed" and last.event_id in {event.event_id for event in events}
+    ordered = _in_order(index, (stored | kept).values(), is_over=is_over)
+    return [event for event in ordered if event.event_id in kept or event != stored[event.event_id]]
 
 
 def rebase_records(records: Sequence[Record], index: ScopeIndex, events: Sequence[Event]) -> list[Record]:
-    """Move records of events that are not kept to the event that holds the turn they were extracted from."""
+    """Move records of events that are not kept to the event that holds the last turn they cite."""
     kept = {event.event_id for event in events}
-    event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
+    session_ids = dict.fromkeys(record.session_id for record in records)
+    stored = [event for session_id in session_ids for event in index.session_events(session_id)]
+    event_of = {turn_id: event.event_id for event in [*stored, *events] for turn_id in event.turn_ids}
     return [
         record
         if record.event_id in kept or record.event_id in index.events
-        else record.model_copy(update={"event_id": _event_of_sources(record, event_of, index)})
+        else record.model_copy(update={"event_id": _event_of_sources(record, event_of)})
         for record in records
     ]
 
@@ -94,14 +93,10 @@ def rebase_boundaries(
     ordered = sorted(every.values(), key=lambda event: event.seq)
     before = dict(zip((event.event_id for event in ordered), [None, *ordered], strict=False))
     written = {boundary.boundary_id for boundary in own}
-    moved = [
-        boundary
-        for boundary in index.boundaries.in_session(session_id)
-        if boundary.boundary_id not in written and _is_moved(boundary, before)
-    ]
+    others = (found for found in index.boundaries.in_session(session_id) if found.boundary_id not in written)
     return [
-        _relinked(boundary, before, every, index) if _is_moved(boundary, before) else boundary
-        for boundary in [*own, *moved]
+        _relinked(boundary, before[boundary.to_event_id], every, index) if _is_moved(boundary, before) else boundary
+        for boundary in [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
     ]
 
 
@@ -120,36 +115,23 @@ def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]
 
 
 def _joined(builder: EventBuilder, index: ScopeIndex, stored: Event, own: Event) -> Event:
-    """Join what another run made of an event with what this one made of it."""
-    status = "closed" if "closed" in (stored.status, own.status) else "open"
-    if set(stored.turn_ids) <= set(own.turn_ids):
-        return _in_turn_order(index, own.model_copy(update={"status": status}))
-    new = stored_turns(index, [turn_id for turn_id in own.turn_ids if turn_id not in stored.turn_ids])
-    if not new:
-        return stored.model_copy(update={"status": status})
-    noted = [] if is_named_by_keywords(own) else own.topics
-    topics = [TurnTopic(topic=topic) for topic in noted] + [TurnTopic(keywords=tuple(own.keywords))]
-    joined = builder.extend(stored, new, topics)
-    return _in_turn_order(index, joined.model_copy(update={"status": status}))
-
-
-def _in_turn_order(index: ScopeIndex, event: Event) -> Event:
-    """Return an event with its turns in the order of the session; a retry may have added earlier ones."""
-    turns = stored_turns(index, event.turn_ids)
+    """Join what another run made of an event with what this one made of it; turns in the order of the session."""
+    joined = own
+    if not set(stored.turn_ids) <= set(own.turn_ids):
+        joined = stored
+        if new := stored_turns(index, [turn_id for turn_id in own.turn_ids if turn_id not in stored.turn_ids]):
+            noted = [] if is_named_by_keywords(own) else own.topics
+            topics = [TurnTopic(topic=topic) for topic in noted] + [TurnTopic(keywords=tuple(own.keywords))]
+            joined = builder.extend(stored, new, topics)
+    joined = joined.model_copy(update={"status": "closed" if "closed" in (stored.status, own.status) else "open"})
+    turns = stored_turns(index, joined.turn_ids)
     ids = [turn.turn_id for turn in turns]
-    if ids == event.turn_ids or len(ids) < len(event.turn_ids):
-        return event
-    return event.model_copy(update={"turn_ids": ids, "started_at": turns[0].said_at, "ended_at": turns[-1].said_at})
+    if ids == joined.turn_ids or len(ids) < len(joined.turn_ids):
+        return joined
+    return joined.model_copy(update={"turn_ids": ids, "started_at": turns[0].said_at, "ended_at": turns[-1].said_at})
 
 
-def _was_closed_meanwhile(stored: Sequence[Event], events: Sequence[Event]) -> bool:
-    """Return whether the session was closed since the run began: its last event, which the run extended, is closed."""
-    if not stored or stored[-1].status != "closed":
-        return False
-    return stored[-1].event_id in {event.event_id for event in events}
-
-
-def _in_order(index: ScopeIndex, events: Sequence[Event], *, is_over: bool) -> list[Event]:
+def _in_order(index: ScopeIndex, events: Iterable[Event], *, is_over: bool) -> list[Event]:
     """Return a session's events by their first turns, numbered from 0; all but the last are closed."""
     seqs = index.turns.seq
 
@@ -165,11 +147,9 @@ def _in_order(index: ScopeIndex, events: Sequence[Event], *, is_over: bool) -> l
     ]
 
 
-def _event_of_sources(record: Record, event_of: Mapping[str, str], index: ScopeIndex) -> str:
-    events = index.session_events(record.session_id)
-    stored = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
-    found = (event_of.get(turn_id) or stored.get(turn_id) for turn_id in reversed(record.source_turn_ids))
-    return next((event_id for event_id in found if event_id), record.event_id)
+def _event_of_sources(record: Record, event_of: Mapping[str, str]) -> str:
+    found = (event_of[turn_id] for turn_id in reversed(record.source_turn_ids) if turn_id in event_of)
+    return next(found, record.event_id)
 
 
 def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
@@ -180,12 +160,10 @@ def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
     return boundary.from_event_id != earlier.event_id if earlier else boundary.from_event_id in before
 
 
-def _relinked(
-    boundary: Boundary, before: Mapping[str, Event | None], events: Mapping[str, Event], index: ScopeIndex
-) -> Boundary:
+def _relinked(boundary: Boundary, earlier: Event | None, events: Mapping[str, Event], index: ScopeIndex) -> Boundary:
     later = events[boundary.to_event_id]
-    earlier = before[later.event_id] or previous_event(index, [later])
-    return relink_boundary(boundary, earlier, later, stored_turns(index, later.turn_ids)[:1])
+    first_turns = stored_turns(index, later.turn_ids)[:1]
+    return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)
 
 
 def _is_before(earlier: Event, later: Event) -> bool:

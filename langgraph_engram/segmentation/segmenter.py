@@ -15,8 +15,7 @@ from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
 from langgraph_engram.segmentation.boundaries import transitions
 from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.events import LIMITS, EventBuilder, SummaryLimits, TurnTopic, open_event_of
-from langgraph_engram.segmentation.titles import name_by_keywords
+from langgraph_engram.segmentation.events import LIMITS, EventBuilder, SummaryLimits, TurnTopic, name_by_keywords
 from langgraph_engram.stores.index import ScopeIndex
 
 CONTEXT_TURNS = 2
@@ -38,21 +37,11 @@ class Segmentation:
     def __add__(self, other: "Segmentation") -> "Segmentation":
         """Return what was found in two sessions."""
         return Segmentation(
-            [*self.events, *other.events],
-            [*self.boundaries, *other.boundaries],
-            [*self.usage, *other.usage],
-            [*self.unanswered, *other.unanswered],
+            self.events + other.events,
+            self.boundaries + other.boundaries,
+            self.usage + other.usage,
+            self.unanswered + other.unanswered,
         )
-
-
-def no_turns(_earlier: Sequence[Turn]) -> Sequence[Turn]:
-    """Return what is read before an event where nothing is."""
-    return ()
-
-
-def last_turns(earlier: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns that are read before an event."""
-    return earlier[-CONTEXT_TURNS:]
 
 
 @dataclass(frozen=True)
@@ -77,7 +66,8 @@ class SessionTurns:
     @cached_property
     def open_event(self) -> Event | None:
         """Return the event of the session that is still open; None if all are closed."""
-        return open_event_of(self.index, self.session_id)
+        events = self.index.session_events(self.session_id)
+        return events[-1] if events and events[-1].status == "open" else None
 
     @property
     def held(self) -> list[Turn]:
@@ -89,7 +79,7 @@ class SessionTurns:
         builder: EventBuilder,
         topics: Sequence[TurnTopic],
         cuts: Sequence[int],
-        context: Callable[[Sequence[Turn]], Sequence[Turn]] = no_turns,
+        context: Callable[[Sequence[Turn]], Sequence[Turn]] | None = None,
     ) -> list[Event]:
         """Return the events that the turns open or extend; all but the last are closed.
 
@@ -107,10 +97,22 @@ class SessionTurns:
             if self.open_event and start == 0 and 0 not in cuts:
                 events[-1] = builder.extend(self.open_event, core, about)
                 continue
-            events.append(builder.begin(core, about, seq, context([*self.stored, *self.turns[:start]])))
+            read = context([*self.stored, *self.turns[:start]]) if context else ()
+            events.append(builder.begin(core, about, seq, read))
             seq += 1
         last = len(events) - (0 if self.closes else 1)
         return [event.model_copy(update={"status": "closed"}) for event in events[:last]] + events[last:]
+
+    def cuts(self, topics: Sequence[TurnTopic], most: int) -> list[int]:
+        """Return the positions where an event begins: at each cut, and where one would hold more than `most` turns."""
+        size = len(self.held)
+        cuts: list[int] = []
+        for position, topic in enumerate(topics):
+            if topic.cut or size >= most:
+                cuts.append(position)
+                size = 0
+            size += 1
+        return cuts
 
 
 class Segmenter(ABC):
@@ -143,35 +145,15 @@ class LearnedSegmenter(Segmenter):
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the events of a session, named by their keywords, and the boundaries before the new ones."""
-        turns, detector = session.turns, BoundaryDetector(self.encoder)
-        topics = detector.track(turns, session.stored) if turns else []
-        cuts = topic_cuts(session, topics, self.max_turns)
-        events = session.events(EventBuilder(scope_key), topics, cuts, last_turns)
-        topic_of = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
+        turns = session.turns
+        topics = BoundaryDetector(self.encoder).track(turns, session.stored) if turns else []
+        cuts = session.cuts(topics, self.max_turns)
+        events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-CONTEXT_TURNS:])
+        about = {turn.turn_id: (turn, topic) for turn, topic in zip(turns, topics, strict=True)}
+        topic_of = {turn_id: topic for turn_id, (_, topic) in about.items()}
         events = name_by_keywords(events, [*session.stored, *turns], topic_of)
-        own = {turn.turn_id: turn for turn in turns}
-        new = transitions(session.index, events, session.others) if self.has_boundaries else []
-        first_ids = [transition.later.turn_ids[0] for transition in new]
-        boundaries = [
-            transition.boundary(transition.text([own[turn_id]]), topic_of[turn_id].p_eb)
-            for transition, turn_id in zip(new, first_ids, strict=True)
-        ]
+        boundaries: list[Boundary] = []
+        for transition in transitions(session.index, events, session.others) if self.has_boundaries else ():
+            first, topic = about[transition.later.turn_ids[0]]
+            boundaries.append(transition.boundary(transition.text([first]), topic.p_eb))
         return Segmentation(events, boundaries)
-
-
-def topic_cuts(session: SessionTurns, topics: Sequence[TurnTopic], most: int) -> list[int]:
-    """Return the positions before which an event begins: at each cut, and where one would hold more than `most` turns.
-
-    Args:
-        session: The run's turns of the session.
-        topics: What they are about.
-        most: Turns an event may hold.
-    """
-    size = len(session.held)
-    cuts: list[int] = []
-    for position, topic in enumerate(topics):
-        if topic.cut or size >= most:
-            cuts.append(position)
-            size = 0
-        size += 1
-    return cuts

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, possible_pairs
-from langgraph_engram.consolidation.similarity import jaccard
+from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, jaccard
 from langgraph_engram.consolidation.triage import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
-from langgraph_engram.papers.dimmem.updates import EveryPairFinder
+from langgraph_engram.papers.dimmem import EveryPairFinder
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Changes
@@ -85,17 +84,6 @@ def test_pairs_are_those_of_all_against_all(compass, drawn, known):
     assert {frozenset((pair.older_id, pair.newer_id)) for pair in found.pairs} == expected
     assert len(found.pairs) == len(expected) == found.counts.alike
     assert len(expected) <= found.counts.compared <= found.counts.possible
-
-
-@given(st.lists(st.integers(0, 30), max_size=6))
-def test_possible_pairs_add_up(runs):
-    """Run by run, the pairs counted are all pairs of the scope: n (n - 1) / 2."""
-    counted = held = 0
-    for new in runs:
-        counted += possible_pairs(held, new)
-        held += new
-
-    assert counted == held * (held - 1) // 2
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from langgraph_engram.consolidation.merging import (
     LOSES_SOURCE,
     TWO_EVENTS,
     WITHOUT_WORDS,
+    apply_decisions,
     merged,
     objection_to_merge,
 )
-from langgraph_engram.consolidation.rebase import apply_decisions
 from langgraph_engram.consolidation.resolution import (
     NAMED_TWICE,
     NO_SUCH_MEMBER,
@@ -27,7 +27,7 @@ from langgraph_engram.consolidation.resolution import (
 )
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.consolidate import Consolidate
-from langgraph_engram.papers.dimmem.updates import PairResolver, resolve_pairs
+from langgraph_engram.papers.dimmem import PairResolver, resolve_pairs
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Pair, Record
 from langgraph_engram.settings import UpdateSettings, VerifySettings

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.similarity import keyword_index
+from langgraph_engram.consolidation.pairing import keyword_index
 from langgraph_engram.schema import Record
 from langgraph_engram.stores.index import RECORDS, RecordIndex
 
@@ -49,7 +49,7 @@ def test_what_a_commit_adds_is_read_and_nothing_else(store, scope, keep, record,
     """The second time, only the new record is read; new ones that are only compared are not cached."""
     read = []
     monkeypatch.setattr(
-        "langgraph_engram.consolidation.similarity._keyword_terms", lambda record: read.append(record.record_id) or []
+        "langgraph_engram.consolidation.pairing._keyword_terms", lambda record: read.append(record.record_id) or []
     )
     keep(records=[record(0), record(1)])
     keyword_index(store.index(scope).records)

@@ -12,8 +12,8 @@ from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import RecordBuilder
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.paper_settings import DimMemSettings
-from langgraph_engram.papers.dimmem.writing import records_view
-from langgraph_engram.papers.structmem.writing import FACTS, RELATIONS
+from langgraph_engram.papers.dimmem import records_view
+from langgraph_engram.papers.structmem import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft

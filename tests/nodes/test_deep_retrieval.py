@@ -8,7 +8,7 @@ from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.deep_select import DeepSelect, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
-from langgraph_engram.papers.hymem.reading import unit_turns
+from langgraph_engram.papers.hymem import unit_turns
 from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.results import count_tokens

@@ -10,9 +10,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.write_parts import write_parts
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, StructMemSettings
-from langgraph_engram.papers.dimmem.writing import WindowSegmenter
-from langgraph_engram.papers.esmem.writing import AskingSegmenter
-from langgraph_engram.papers.structmem.writing import BufferSegmenter
+from langgraph_engram.papers.dimmem import WindowSegmenter
+from langgraph_engram.papers.esmem import AskingSegmenter
+from langgraph_engram.papers.structmem import BufferSegmenter
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.synthesize import Synthesize
-from langgraph_engram.papers.structmem.writing import WindowScheduler
+from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.paper_settings import DimMemSettings
-from langgraph_engram.papers.dimmem.reading import constraint_scores, without_repeats
+from langgraph_engram.papers.dimmem import constraint_scores, without_repeats
 from langgraph_engram.papers.search import RecordRanker
 from langgraph_engram.retrieval.scoring import dimension_scores
 from langgraph_engram.schema import Intent, Record

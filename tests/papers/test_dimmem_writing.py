@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.papers.dimmem.writing import windows
+from langgraph_engram.papers.dimmem import windows
 
 
 @pytest.mark.parametrize(

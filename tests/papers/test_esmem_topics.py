@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.papers.esmem.topics import boundary_probability, coupling, verdict_probability, weakest
+from langgraph_engram.papers.esmem import boundary_probability, coupling, verdict_probability, weakest
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 
 

@@ -9,20 +9,23 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.papers.esmem.topics import coupling
+from langgraph_engram.papers.esmem import coupling
 from langgraph_engram.segmentation import boundary_model
 from langgraph_engram.segmentation.boundary_model import (
     COHERENCE_WEIGHTS_FILE,
     DIGITS,
+    FEATURES,
+    MIN_PROBABILITY,
     WEIGHTS_FILE,
     BoundaryDetector,
+    boundary_features,
+    coherence,
     coherence_weight,
     load_model,
     own_threshold,
     peaks,
     sharpen,
 )
-from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, boundary_features, coherence
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.dialogue_acts import read_cues
@@ -36,11 +39,10 @@ SKIS = ["Do you like to ski in winter?", "I ski in winter, on old skis.", "Old s
 
 def test_the_weights_are_small_and_complete():
     """A few hundred bytes hold one weight for each number of a gap that the model sees."""
-    for file, features in ((WEIGHTS_FILE, FEATURES), (COHERENCE_WEIGHTS_FILE, COHERENCE_FEATURES)):
-        stored = files("langgraph_engram.segmentation").joinpath(file).read_bytes()
+    for file in (WEIGHTS_FILE, COHERENCE_WEIGHTS_FILE):
+        assert len(files("langgraph_engram.segmentation").joinpath(file).read_bytes()) < 20_000
 
-        assert len(stored) < 20_000
-        assert set(load_model(file).weights) == set(features)
+    assert set(load_model(COHERENCE_WEIGHTS_FILE).weights) < set(load_model().weights) == set(FEATURES)
 
 
 @given(TEXTS)
@@ -90,11 +92,11 @@ def test_sharpening_lowers_and_never_raises(found, data):
     """A kind that seldom opens a subject counts less; one kind alone changes nothing."""
     kinds = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(found), max_size=len(found)))
 
-    lowered = sharpen(found, kinds, 0.5)
+    lowered = sharpen(found, kinds)
 
     assert ((lowered >= 0) & (lowered <= 1)).all()
     assert (lowered <= np.clip(found, 1e-6, 1) + 1e-9).all()
-    assert np.array_equal(sharpen(found, ["A"] * len(found), 0.5), found)
+    assert np.array_equal(sharpen(found, ["A"] * len(found)), found)
 
 
 @given(PROBABILITIES, st.permutations("ABC"), st.data())
@@ -103,16 +105,16 @@ def test_names_do_not_matter(found, names, data):
     kinds = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(found), max_size=len(found)))
     renamed = dict(zip("ABC", names, strict=True))
 
-    assert sharpen(found, [renamed[kind] for kind in kinds], 0.5) == pytest.approx(sharpen(found, kinds, 0.5))
+    assert sharpen(found, [renamed[kind] for kind in kinds]) == pytest.approx(sharpen(found, kinds))
 
 
 def test_a_plain_dialogue_is_cut_only_where_it_is_plain():
     """The threshold is half of the F1 it can reach, and never below the least."""
     plain, dim = np.array([0.99, 0.01, 0.01, 0.99]), np.array([0.05, 0.06, 0.05])
 
-    assert own_threshold(plain, 0.2, 1.0) == pytest.approx(0.495, abs=0.01)
-    assert own_threshold(dim, 0.2, 1.0) == 0.2
-    assert own_threshold(plain, 0.2, 0.0) == 0.2
+    assert own_threshold(plain, 1.0) == pytest.approx(0.495, abs=0.01)
+    assert own_threshold(dim, 1.0) == MIN_PROBABILITY
+    assert own_threshold(plain, 0.0) == MIN_PROBABILITY
 
 
 @given(PROBABILITIES, st.floats(0, 1))
@@ -186,8 +188,8 @@ def test_the_more_contrast_the_more_coherence_counts(lowest, weight):
     features = np.zeros((3, len(FEATURES)))
     features[:, FEATURES.index("coherence_2")] = [1.0, 0.9, lowest]
 
-    assert coherence_weight(features, 0.5) == pytest.approx(weight)
-    assert coherence_weight(features[:1], 0.5) == 0
+    assert coherence_weight(features) == pytest.approx(weight)
+    assert coherence_weight(features[:1]) == 0
 
 
 def test_where_subjects_are_far_apart_coherence_decides(track, turn, monkeypatch):

@@ -5,9 +5,8 @@ import pytest
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.segmentation import boundary_model
-from langgraph_engram.segmentation.events import MAX_KEYWORDS, MAX_TOPICS
+from langgraph_engram.segmentation.events import MAX_KEYWORDS, MAX_TOPICS, is_named_by_keywords, name_by_notes
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
-from langgraph_engram.segmentation.titles import is_named_by_keywords, name_by_notes
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.keywords import TITLE_KEYWORDS
 

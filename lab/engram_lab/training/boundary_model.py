@@ -21,14 +21,23 @@ from engram_lab.training.augmentation import Example, make_examples
 from engram_lab.training.logistic import fit_logistic, write_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.logistic import LogisticModel
-from langgraph_engram.segmentation.boundary_model import COHERENCE_WEIGHTS_FILE, WEIGHTS_FILE
-from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, Numbers, boundary_features
+from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.segmentation.boundary_model import (
+    COHERENCE_WEIGHTS_FILE,
+    FEATURES,
+    WEIGHTS_FILE,
+    boundary_features,
+)
 from langgraph_engram.text.dialogue_acts import read_cues
 
 SEEDS = (3, 4, 5)
 """Each augments the dialogues differently; the model is fitted on all of them."""
 DIGITS = 5
+COHERENCE_FEATURES = (
+    "shared_stems", "coherence_1", "coherence_2", "coherence_3", "relative_coherence", "relative_depth",
+    "is_minimum_1", "is_minimum_2", "across_later", "across_earlier", "coherence_ahead",
+)  # fmt: skip
+"""The features that tell how a gap coheres, whatever the kind of its turns."""
 FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
 """The features of each model, by the file of its weights."""
 

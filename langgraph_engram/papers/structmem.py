@@ -1,20 +1,30 @@
-"""What StructMem alone does as it writes: buffers, facts and relations, windows of time (sections 3.1 to 3.3)."""
+"""What StructMem (arXiv 2604.21748) alone needs: buffers, facts and relations, windows of time, syntheses read last."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
 from langgraph_engram.llm.base import Question
 from langgraph_engram.paper_settings import StructMemSettings
+from langgraph_engram.papers.search import RecordRanker, text_scores
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Record
+from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.scoring import synthesis_scores, top_matching
+from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
+from langgraph_engram.stores.matches import Matches
 from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, span, uncovered_records
+from langgraph_engram.temporal.datetimes import format_day
+
+SUMMARIES = "Summaries:"
+OTHERS = "Turns:"
 
 
 def ask_facts(batch: TurnBatch) -> Question[SourcedSentences]:
@@ -33,7 +43,7 @@ RELATIONS = View("relational", ask_relations, may_label=False)
 
 @dataclass(frozen=True)
 class BufferSegmenter(Segmenter):
-    """Cut turns where a buffer is full (StructMem section 3.1)."""
+    """Cut turns where a buffer is full (section 3.1)."""
 
     settings: StructMemSettings
 
@@ -44,13 +54,12 @@ class BufferSegmenter(Segmenter):
         starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
         cuts = [start for start in starts[1:] if start >= 0]
         builder = EventBuilder(scope_key, kind="buffer")
-        topics = [TurnTopic() for _ in session.turns]
-        return Segmentation(session.events(builder, topics, cuts))
+        return Segmentation(session.events(builder, [TurnTopic() for _ in session.turns], cuts))
 
 
 @dataclass(frozen=True)
 class WindowScheduler(Scheduler):
-    """Make each full window of time a synthesis of its own (StructMem section 3.3)."""
+    """Make each full window of time a synthesis of its own (section 3.3)."""
 
     def buffer(self, view: ScopeView, session_id: str, *, closed: bool) -> list[Record]:
         """Return what no synthesis of a session covers; no session waits for another."""
@@ -72,3 +81,38 @@ def time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record
         else:
             windows.append([record])
     return windows
+
+
+@dataclass(frozen=True)
+class StructMemRanker(RecordRanker):
+    """Concatenate the nearest records and syntheses (section 3.4)."""
+
+    synthesis_k: int
+
+    def rank(self, matches: Matches, intent: Intent, query: Vectors) -> Iterator[Candidate]:
+        """Yield the best records, then the best syntheses."""
+        index = matches.index
+        yield from self.best_records(matches, text_scores(index, intent, query, self.routes))
+        if "synthesis" in self.routes:
+            scores = synthesis_scores(index, query)
+            for position in top_matching(matches, index.syntheses, scores, self.synthesis_k):
+                score = float(scores[position])
+                yield Candidate("synthesis", position, score, {"synthesis": score})
+
+
+def by_speaker(evidence: Sequence[Evidence]) -> str:
+    """Quote records under their speakers, by each one's first, then syntheses, then anything else (appendix A.5)."""
+    groups: dict[str, list[str]] = {}
+    for number, passage in enumerate(evidence, start=1):
+        record = passage.record
+        if record:
+            text = passage.text if passage.shows_others else record.content
+            groups.setdefault(f"Memories of {speaker_name(record.speaker)}:", []).append(
+                f"[{number}] ({format_day(record.mentioned_at)}) {plain(text)}"
+            )
+        elif passage.synthesis_id:
+            groups.setdefault(SUMMARIES, []).append(f"[{number}] {plain(passage.text)}")
+        else:
+            groups.setdefault(OTHERS, []).append(f"[{number}] {plain(passage.text)}")
+    ordered = sorted(groups, key=lambda heading: (heading == SUMMARIES, heading == OTHERS))
+    return "\n".join(line for heading in ordered for line in (heading, *groups[heading]))

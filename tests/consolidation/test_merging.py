@@ -2,13 +2,12 @@
 
 import pytest
 
-from langgraph_engram.consolidation.merging import as_superseded
-from langgraph_engram.consolidation.rebase import (
+from langgraph_engram.consolidation.merging import (
     CHANGED,
     MISSED,
     apply_decisions,
+    as_superseded,
     missed_ids,
-    outdated_ids,
     undecided_tasks,
 )
 from langgraph_engram.schema import Decision, Pair, Proposal
@@ -33,9 +32,9 @@ def stored(store, scope, keep, turn):
 
 
 @pytest.fixture
-def holds(stored):
+def holds(stored, record):
     """Return whether a decision of a run whose own record is r1 holds beside what is stored."""
-    return lambda found, *records: outdated_ids([found], ["r1"], stored(*records).records) == set()
+    return lambda found, *kept: apply_decisions([found], [record(1)], stored(*kept).records).outdated == []
 
 
 def test_a_decision_holds_where_nothing_has_changed(holds, record):

@@ -1,0 +1,320 @@
+"""What DimMem (arXiv 2605.15759) alone needs: windows, records by dimensions, pairs one by one, routes one by one."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from langgraph_engram.consolidation.pairing import (
+    ComparisonSet,
+    NearDuplicate,
+    PairFinder,
+    Positions,
+    near_duplicates,
+)
+from langgraph_engram.consolidation.resolution import (
+    NO_VERDICT,
+    ClusterBatch,
+    Resolution,
+    by_age,
+    clusters_of,
+    connected_ids,
+)
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.extraction.batching import TurnBatch
+from langgraph_engram.extraction.extractor import View
+from langgraph_engram.extraction.records import DIMENSIONS
+from langgraph_engram.llm.base import Question
+from langgraph_engram.paper_settings import DimMemSettings
+from langgraph_engram.papers.search import RecordRanker, as_found, quote_passage, text_scores
+from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, SOURCE, UNKNOWN, AnswerForm, Wording
+from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
+from langgraph_engram.prompts.rendering import plain
+from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import reply_position, turns_of
+from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
+from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
+from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
+from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.stores.matches import Matches
+from langgraph_engram.temporal.datetimes import format_day
+from langgraph_engram.text.tokens import words
+
+CAUSES = ("reason", "purpose")
+"""The dimensions that tell why."""
+WITH_REPLACED = "something else takes the place of one of them"
+REASONED = Wording(
+    "First weigh the pieces in two or three sentences. Then write a last line that begins with "
+    f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}\n{DATES} {NEWEST}',
+    'Reason briefly, then give the line "Answer: ...".',
+    f"Guess nothing that the pieces do not say. If they do not suffice, the last line is: Answer: {UNKNOWN}",
+)
+"""The fewest words after a short reasoning (appendix E)."""
+
+_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
+"""An older record, a newer one, and what was answered of them."""
+
+
+def ask_records(batch: TurnBatch) -> Question[Extraction]:
+    """Ask for the dimensional records of a batch, without relations (section 3.2)."""
+    return ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages)
+
+
+def records_view(settings: DimMemSettings) -> View:
+    """Return what is asked of a batch, with the dimensions that the settings leave (section 4.3)."""
+    dimensions = DIMENSIONS if settings.dimensions else ()
+    return View("dimensional", ask_records, [name for name in dimensions if settings.causal or name not in CAUSES])
+
+
+@dataclass(frozen=True)
+class WindowSegmenter(Segmenter):
+    """Cut turns into sliding windows."""
+
+    settings: DimMemSettings
+
+    @property
+    def context_turns(self) -> int:  # type: ignore[override]  # a number of the settings
+        """Return how many turns before a window are read with it."""
+        return self.settings.overlap
+
+    def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
+        """Return the windows of a session; nothing names them, and no boundary is kept."""
+        topics = [TurnTopic() for _ in session.turns]
+        return Segmentation(self.events(scope_key, session, topics, self.limits))
+
+    def events(
+        self, scope_key: str, session: SessionTurns, topics: Sequence[TurnTopic], limits: SummaryLimits
+    ) -> list[Event]:
+        """Return the windows of a session as if all of it had come in one call, with the topics of its turns."""
+        exchanges = exchange_starts([*session.stored, *session.turns])
+        spans = windows(len(exchanges), self.settings.window, self.settings.overlap)
+        ends = [exchanges[end] - len(session.stored) for _, end in spans[:-1]]
+        cuts = [end for end in ends if end >= 0]
+        return session.events(EventBuilder(scope_key, limits, "window"), topics, cuts, self.overlapping_turns)
+
+    def overlapping_turns(self, earlier: Sequence[Turn]) -> Sequence[Turn]:
+        """Return the turns that a window shares with the one before it: read, but never a source."""
+        starts = exchange_starts(earlier)[-self.settings.overlap :] if self.settings.overlap else []
+        return earlier[starts[0] :] if starts else []
+
+
+def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:
+    """Cut `count` turns into sliding windows (section 3.2).
+
+    The step is max(1, W - O); the last window ends at the last turn and may be short.
+
+    Args:
+        count: The number of turns, at least 0.
+        window: W, turns a window, at least 1.
+        overlap: O, turns shared with the window before; at most W - 1 counts.
+
+    Returns:
+        Pairs (start, end), the end not included; none for no turns.
+    """
+    step = max(1, window - overlap)
+    starts = range(0, max(count - window, 0) + step, step) if count else ()
+    return [(start, min(start + window, count)) for start in starts]
+
+
+def exchange_starts(turns: Sequence[Turn]) -> list[int]:
+    """Return the positions at which somebody speaks to an assistant, or to other people: what W and O count.
+
+    DimMem's turn is an utterance with the assistant's reply (Eq. 3), so that a reply belongs to what it follows.
+    """
+    return [position for position, turn in enumerate(turns) if turn.role == "user"]
+
+
+@dataclass(frozen=True)
+class EveryPairFinder(PairFinder):
+    """Pair all records of one type that share keywords and are close in meaning; none is ruled out (section 3.4)."""
+
+    all_pairs: bool = False
+    """Whether meaning alone decides (Table 5, the baseline)."""
+
+    def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
+        """Return all active records, with all of their keywords."""
+        del index
+        return compared
+
+    def alike(self, compared: ComparisonSet, position: int, counts: Positions) -> tuple[list[NearDuplicate], int]:
+        """Return the earlier records that pass both thresholds, and how many vectors were compared."""
+        if self.all_pairs:
+            near = np.flatnonzero(compared.comparable[:position])
+        else:
+            near = compared.with_shared_keywords(position, counts, self.settings.jaccard)
+        cosines = compared.cosines(position, near)
+        passing = cosines >= self.settings.cosine
+        return near_duplicates(compared, position, near[passing], cosines[passing]), len(near)
+
+    def triage(
+        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
+    ) -> tuple[list[Pair], Counter[str]]:
+        """Return all of them."""
+        del index, new
+        return [match.pair for match in matches], Counter()
+
+
+class PairResolver:
+    """Decide on each pair by a question of its own."""
+
+    def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
+        """Return each pair alone."""
+        return [(pair,) for pair in clusters_of([(pair.older_id, pair.newer_id) for pair in pairs], own, index)]
+
+    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
+        """Return what becomes of the records of all pairs."""
+        return resolve_pairs([(older, newer, _pair_verdict(answer)) for ((older, newer),), answer in answered])
+
+
+def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
+    """Resolve the verdicts on pairs of original records, the same for every order of pairs.
+
+    A record that any pair supersedes is superseded by the newest that does, what merges in a chain of pairs ends in one
+    record, and conflicts are between records that stay.
+    """
+    pairs = sorted(decided, key=lambda pair: (by_age(pair[0]), by_age(pair[1])))
+    superseding = {
+        older.record_id: (older, newer, verdict) for older, newer, verdict in pairs if verdict.action == "SUPERSEDE"
+    }  # sorted: the newest that supersedes it comes last
+    merging = [
+        (older, newer, verdict)
+        for older, newer, verdict in pairs
+        if verdict.action == "MERGE"
+        and verdict.content.strip()
+        and superseding.keys().isdisjoint((older.record_id, newer.record_id))
+    ]
+    leaving = {record.record_id for older, newer, _ in merging for record in (older, newer)} | superseding.keys()
+    resolutions = [*_supersessions(superseding), *_merges(merging)]
+    resolved = {frozenset((older.record_id, newer.record_id)) for older, newer, _ in [*superseding.values(), *merging]}
+    for older, newer, verdict in pairs:
+        ids = frozenset((older.record_id, newer.record_id))
+        if ids in resolved:
+            continue
+        action: Action = "CONFLICT" if verdict.action == "CONFLICT" and ids.isdisjoint(leaving) else "KEEP_BOTH"
+        reason = verdict.reason if verdict.action in (action, "KEEP_BOTH") else WITH_REPLACED
+        resolutions.append(Resolution((older, newer), action, reason))
+    return resolutions
+
+
+def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
+    """Return the verdict on a pair; where there is none, both stay."""
+    verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
+    return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
+
+
+def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:
+    groups: dict[str, list[_PairVerdict]] = {}
+    for pair in superseding.values():
+        groups.setdefault(pair[1].record_id, []).append(pair)
+    for group in groups.values():
+        olds = sorted((older for older, _, _ in group), key=by_age)
+        yield Resolution((*olds, group[0][1]), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
+
+
+def _merges(merging: Sequence[_PairVerdict]) -> Iterator[Resolution]:
+    known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
+    links = [
+        Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=0, cosine=0) for older, newer, _ in merging
+    ]
+    for ids in connected_ids(links):
+        members = tuple(sorted((known[record_id] for record_id in ids), key=by_age))
+        verdicts = [verdict for older, _, verdict in merging if older.record_id in ids]
+        content = _joined(verdict.content.strip() for verdict in verdicts)
+        yield Resolution(members, "MERGE", _joined(verdict.reason for verdict in verdicts), content)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(text for text in texts if text))
+
+
+@dataclass(frozen=True)
+class DimMemRanker(RecordRanker):
+    """Rank records route after route, without repeated content, as DimMem's code does (section 3.3, Eq. 6-8)."""
+
+    numbers: DimMemSettings
+
+    def rank(self, matches: Matches, intent: Intent, query: Vectors) -> Iterator[Candidate]:
+        """Yield the records that any route finds, each with the replies that the query asks for."""
+        index = matches.index
+        scores = text_scores(index, intent, query, self.routes)
+        if "dimension" in self.routes:
+            scores["dimension"] = constraint_scores(index.records, intent, self.numbers)
+        wanted = self.numbers.assistant_replies
+        wants_replies = wanted == "always" or (wanted == "asked_for" and intent.needs_assistant)
+        for candidate in without_repeats(index, self.best_records(matches, scores)):
+            yield with_assistant_replies(index, candidate) if wants_replies else candidate
+
+
+def without_repeats(index: ScopeIndex, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield records without those that repeat another's content, whatever its case and spaces."""
+    seen: set[str] = set()
+    for candidate in candidates:
+        content = " ".join(index.records.items[candidate.position].content.casefold().split())
+        if content not in seen:
+            seen.add(content)
+            yield candidate
+
+
+def with_assistant_replies(index: ScopeIndex, candidate: Candidate) -> Candidate:
+    """Return a record with the assistant's reply to each turn that it cites (Eq. 8)."""
+    cited = turns_of(index, candidate)
+    replies = [reply for position in cited if (reply := reply_position(index, position)) >= 0]
+    return candidate._replace(replies=tuple(reply for reply in dict.fromkeys(replies) if reply not in cited))
+
+
+def constraint_scores(records: RecordIndex, intent: Intent, numbers: DimMemSettings) -> Scores:
+    """Score n records by the constraints of a query, its keywords among them, in [0, 1] (Eq. 7)."""
+    parts = dimension_parts(records, intent, unknown=0)
+    if intent.keywords:
+        phrase, token = _keyword_scores(records.items, intent.keywords)
+        parts += [(numbers.phrase_weight, phrase), (numbers.token_weight, token)]
+    return weighted_mean(parts, len(records))
+
+
+def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:
+    """Return for each record the share of keywords found as phrases, and the share of their words found (Eq. 7).
+
+    The location has a score of its own (Table 8).
+    """
+    phrases = [keyword.casefold() for keyword in keywords]
+    tokens = {word for keyword in keywords for word in words(keyword)}
+    texts = [
+        " ".join([item.content, item.time_text, item.reason, item.purpose, *item.keywords]).casefold()
+        for item in records
+    ]
+    phrase_shares = [sum(phrase in text for phrase in phrases) / len(phrases) for text in texts]
+    token_shares = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
+    return np.asarray(phrase_shares, dtype=np.float32), np.asarray(token_shares, dtype=np.float32)
+
+
+def answer_form(numbers: DimMemSettings) -> AnswerForm:
+    """Return how DimMem's reader is shown the records, with their dimensions unless these are taken out."""
+    return AnswerForm(REASONED, with_dimensions if numbers.shows_dimensions else as_found, SOURCE)
+
+
+def with_dimensions(evidence: Sequence[Evidence]) -> str:
+    """Quote passages as they were found, each record with its dimensions behind it (appendix A.1)."""
+    return "\n".join(
+        quote_passage(number, passage) + (f" ({named})" if (named := _dimensions_of(passage.record)) else "")
+        for number, passage in enumerate(evidence, start=1)
+    )
+
+
+def _dimensions_of(record: Record | None) -> str:
+    """Name the dimensions of a record that are known: "type: episodic; time: 7 May 2023; location: Oslo"."""
+    if record is None:
+        return ""
+    days = dict.fromkeys(format_day(moment) for moment in (record.event_start, record.event_end) if moment)
+    named = {
+        "type": record.memory_type or "",
+        "time": " to ".join(days) or record.time_text,
+        "location": record.location,
+        "reason": record.reason,
+        "purpose": record.purpose,
+        "keywords": ", ".join(record.keywords),
+    }
+    return "; ".join(f"{name}: {plain(value)}" for name, value in named.items() if value)

@@ -1,1 +1,0 @@
-"""What DimMem (arXiv 2605.15759) alone needs."""

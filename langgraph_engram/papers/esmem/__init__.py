@@ -1,1 +1,0 @@
-"""What ES-Mem (arXiv 2601.07582) alone needs."""

@@ -1,1 +1,0 @@
-"""What HyMem (arXiv 2602.13933) alone needs."""

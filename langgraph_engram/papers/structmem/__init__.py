@@ -1,1 +1,0 @@
-"""What StructMem (arXiv 2604.21748) alone needs."""
