@@ -92,12 +92,6 @@ PRESETS: dict[str, Settings] = {
 }
 
 
-def short_answers(settings: Settings) -> Settings:
-    """Return settings with the shortest answers where they would be as long as a question asks for."""
-    asks_for = settings.answer.style == "auto" and settings.paper is None
-    return changed(settings, "answer", style="short") if asks_for else settings
-
-
 def changed(settings: Settings, group: str, **changed: object) -> Settings:
     """Change some settings of a group; names and values are checked as if they came from outside."""
     held: BaseModel = getattr(settings, group)

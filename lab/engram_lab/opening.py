@@ -87,11 +87,11 @@ class Opener:
         from engram_lab.harness import Setup
         from engram_lab.replay import ReplayModel
         from engram_lab.resume import recording_of
-        from langgraph_engram.presets import short_answers
+        from langgraph_engram.presets import changed
 
         settings = left_out(self.configuration(writer, preset, dataset).settings, without or ())
-        if dataset in SHORT_ANSWERS:
-            settings = short_answers(settings)
+        if dataset in SHORT_ANSWERS and settings.answer.style == "auto" and settings.paper is None:
+            settings = changed(settings, "answer", style="short")
         writing = self.model(writer)
         reading = writing if writer == reader else self.model(reader)
 

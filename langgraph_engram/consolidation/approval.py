@@ -42,11 +42,7 @@ def problem_of(answer: object, decision_ids: Sequence[str]) -> str:
 
 
 def apply_answer(proposals: Iterable[Proposal], answer: object) -> list[Proposal]:
-    """Return proposals as they were answered: those that waited and are rejected keep everything.
-
-    Args:
-        answer: One without a problem.
-    """
+    """Return proposals as an answer without a problem has them: those that waited and are rejected keep everything."""
     return [_answered(proposal, answer) if proposal.waits else proposal for proposal in proposals]
 
 

@@ -8,7 +8,6 @@ pending.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import combinations
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
@@ -55,7 +54,7 @@ def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], st
     for proposal in holding:
         decision = proposal.decision
         known = {record_id: _undone(stored.get(record_id), decision) for record_id in decision.pair} | own | changed
-        new, marked = carry_out(proposal, {record_id: record for record_id, record in known.items() if record})
+        new, marked = _carry_out(proposal, {record_id: record for record_id, record in known.items() if record})
         made += new
         changed |= {record.record_id: record for record in marked}
     others = [record for record_id, record in changed.items() if record_id not in own]
@@ -91,7 +90,7 @@ def undecided_tasks(
     return [pending_task(run_id, turns, "consolidate", reason) for turns, reason in left if turns]
 
 
-def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
+def _carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
     """Return the records that a decision makes, and those that it marks; neither where one of its records is gone."""
     group = [known[record_id] for record_id in proposal.decision.pair if record_id in known]
     if len(group) < len(proposal.decision.pair):
@@ -152,10 +151,12 @@ def as_merged(group: Sequence[Record], made: Record) -> list[Record]:
 
 
 def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
-    """Return records as superseded: each is true until the newer one became true."""
-    start = _true_from(by)
+    """Return records as superseded: each is true until the newer one became true, or until it was true itself."""
+    begun = instant_of(by.event_start, by.mentioned_at) if by.event_start else None
+    end = begun or by.valid_from or by.mentioned_at
     status = {"status": "superseded", "superseded_by": by.record_id}
-    return [record.model_copy(update={**status, "valid_to": _valid_to(start, record)}) for record in group]
+    ends = (max(end, record.valid_from) if end and record.valid_from else end for record in group)
+    return [record.model_copy(update={**status, "valid_to": at}) for record, at in zip(group, ends, strict=True)]
 
 
 def in_conflict(record: Record, others: Iterable[str]) -> Record:
@@ -216,16 +217,6 @@ def _says_as_much(made: Record, record: Record) -> bool:
     names = {stem for name in proper_names(record.content) for stem in content_stems(name)} - speaker
     numbers = set(numbers_in(record.content))
     return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
-
-
-def _true_from(record: Record) -> datetime | None:
-    begun = instant_of(record.event_start, record.mentioned_at) if record.event_start else None
-    return begun or record.valid_from or record.mentioned_at
-
-
-def _valid_to(end: datetime | None, record: Record) -> datetime | None:
-    """Keep the end of a record's validity from lying before its start."""
-    return max(end, record.valid_from) if end and record.valid_from else end
 
 
 def _last(group: Sequence[Record], name: str) -> str | None:

@@ -217,7 +217,7 @@ class PairFinder:
         self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
     ) -> tuple[list[Pair], Counter[str]]:
         """Return the pairs to decide on, and how many were ruled out for which reason."""
-        informative = InformativeStems.among(index.records.lexical, new, index.speakers)
+        informative = InformativeStems(index.records.lexical, new, index.speakers)
         pairs: list[Pair] = []
         ruled_out = Counter[str]()
         for match in matches:

@@ -9,6 +9,7 @@ has changed.
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from langgraph_engram.schema import Record
 from langgraph_engram.stores.bm25 import BM25Index
@@ -40,33 +41,26 @@ class InformativeStems:
     """Which stems say something in a scope: those that few of its records hold, names of speakers aside."""
 
     stored: BM25Index
-    new: Counter[str]
-    """How many of the new records hold a stem."""
-    most: float
-    """Records that may hold a stem."""
-    names: frozenset[str]
+    new: Sequence[Record]
+    names: Collection[str]
 
-    @classmethod
-    def among(cls, stored: BM25Index, new: Sequence[Record], names: Collection[str]) -> "InformativeStems":
-        """Count the stems of a scope's records and of new ones."""
-        counts = Counter(stem for record in new for stem in set(content_stems(record.content)))
-        most = common_from(len(stored) + len(new))
-        return cls(stored, counts, most, frozenset(content_stems(" ".join(names))))
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        return frozenset(content_stems(" ".join(self.names)))
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(stem for record in self.new for stem in set(content_stems(record.content)))
 
     def of(self, record: Record) -> frozenset[str]:
         """Return the stems of a record's own words that say something."""
-        stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self.names
-        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self.new[stem] <= self.most)
+        most = common_from(len(self.stored) + len(self.new))
+        stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self._named
+        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
 
 
 def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
-    """Return the reason why two records are two things; empty where somebody has to decide.
-
-    Args:
-        older: A record.
-        newer: A record that came later, or with it.
-        informative: Which words say something here.
-    """
+    """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
         return ONE_TURN
     if are_apart_in_time(older, newer):

@@ -23,15 +23,13 @@ from langgraph_engram.consolidation.resolution import (
     connected_ids,
 )
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
 from langgraph_engram.extraction.records import DIMENSIONS
-from langgraph_engram.llm.base import Question
 from langgraph_engram.paper_settings import DimMemSettings
-from langgraph_engram.papers.search import RecordRanker, as_found, quote_passage, text_scores
-from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, SOURCE, UNKNOWN, AnswerForm, Wording
+from langgraph_engram.papers.search import RecordRanker, quote_passage, text_scores
+from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, UNKNOWN, Wording
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
-from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
+from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import plain
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import reply_position, turns_of
@@ -59,15 +57,15 @@ _PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
 """An older record, a newer one, and what was answered of them."""
 
 
-def ask_records(batch: TurnBatch) -> Question[Extraction]:
-    """Ask for the dimensional records of a batch, without relations (section 3.2)."""
-    return ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages)
-
-
 def records_view(settings: DimMemSettings) -> View:
-    """Return what is asked of a batch, with the dimensions that the settings leave (section 4.3)."""
-    dimensions = DIMENSIONS if settings.dimensions else ()
-    return View("dimensional", ask_records, [name for name in dimensions if settings.causal or name not in CAUSES])
+    """Ask for records without relations (section 3.2), of the dimensions that the settings leave (section 4.3)."""
+    named = DIMENSIONS if settings.dimensions else ()
+    dimensions = [name for name in named if settings.causal or name not in CAUSES]
+    return View(
+        "dimensional",
+        lambda batch: ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages),
+        dimensions,
+    )
 
 
 @dataclass(frozen=True)
@@ -103,17 +101,10 @@ class WindowSegmenter(Segmenter):
 
 
 def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:
-    """Cut `count` turns into sliding windows (section 3.2).
+    """Cut `count` turns into sliding windows of W turns that share O with the one before (section 3.2).
 
-    The step is max(1, W - O); the last window ends at the last turn and may be short.
-
-    Args:
-        count: The number of turns, at least 0.
-        window: W, turns a window, at least 1.
-        overlap: O, turns shared with the window before; at most W - 1 counts.
-
-    Returns:
-        Pairs (start, end), the end not included; none for no turns.
+    The step is max(1, W - O); the last window ends at the last turn and may be short. Windows are pairs (start, end),
+    the end not included.
     """
     step = max(1, window - overlap)
     starts = range(0, max(count - window, 0) + step, step) if count else ()
@@ -289,11 +280,6 @@ def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple
     phrase_shares = [sum(phrase in text for phrase in phrases) / len(phrases) for text in texts]
     token_shares = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
     return np.asarray(phrase_shares, dtype=np.float32), np.asarray(token_shares, dtype=np.float32)
-
-
-def answer_form(numbers: DimMemSettings) -> AnswerForm:
-    """Return how DimMem's reader is shown the records, with their dimensions unless these are taken out."""
-    return AnswerForm(REASONED, with_dimensions if numbers.shows_dimensions else as_found, SOURCE)
 
 
 def with_dimensions(evidence: Sequence[Evidence]) -> str:

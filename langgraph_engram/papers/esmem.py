@@ -116,8 +116,8 @@ class AskingSegmenter(Segmenter):
             if result.answer:
                 p_eb = verdict_probability(result.answer)
                 topics[position] = replace(topics[position], p_eb=p_eb, cut=p_eb >= self.settings.threshold)
+            unanswered += _unanswered([([turns[position]], result)])
         usage.append(entry_of("segment", results))
-        unanswered += _unanswered(([turns[at]], result) for at, result in zip(candidates, results, strict=True))
         return topics, Segmentation(usage=usage, unanswered=unanswered)
 
     def _candidates(self, described: Sequence[str], count: int) -> list[int]:
@@ -194,14 +194,8 @@ def coupling(earlier: Vectors, later: Vectors) -> NDArray[np.float64]:
     """Compute the mutual information of neighbouring topics under a Gaussian model (Eq. 1).
 
     I = -0.5 ln(1 - rho^2), with rho the Pearson correlation over dimensions. The paper's square makes opposite topics
-    look coherent; rho below zero counts as zero here.
-
-    Args:
-        earlier: Topic vectors of shape (n, d).
-        later: Topic vectors of the turns that follow, of the same shape.
-
-    Returns:
-        n couplings in nats; a constant vector couples with nothing.
+    look coherent; rho below zero counts as zero here. Vectors of shape (n, d) and those that follow them have n couplings
+    in nats; a constant vector couples with nothing.
     """
     before, after = (vectors - vectors.mean(axis=1, keepdims=True) for vectors in (earlier, later))
     norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)

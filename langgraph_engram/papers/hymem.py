@@ -6,12 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
-from langgraph_engram.llm.base import Question
 from langgraph_engram.papers.search import best_events
 from langgraph_engram.prompts.answer_form import CITE, DATES, NEWEST, Wording
-from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, Scores, unscored
@@ -29,12 +26,8 @@ EXHAUSTIVE = Wording(
 """All that is possible, without refusing once retrieval went deep (appendix B)."""
 
 
-def ask_key_sentences(batch: TurnBatch) -> Question[SourcedSentences]:
-    """Ask for the key sentences of a batch (section 3.2, Level 1)."""
-    return ExtractKeySentences(batch.turns, batch.context, batch.shown)
-
-
-KEY_SENTENCES = View("key_sentence", ask_key_sentences)
+KEY_SENTENCES = View("key_sentence", lambda batch: ExtractKeySentences(batch.turns, batch.context, batch.shown))
+"""What is asked of a batch of turns (section 3.2, Level 1)."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ def read_parts(encoder: Encoder, settings: Settings, reranker: Reranker | None =
     match settings.paper:
         case DimMemSettings() as paper:
             ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), dimmem.answer_form(paper))
+            layout = dimmem.with_dimensions if paper.shows_dimensions else as_found
+            form = replace(form, wording=dimmem.REASONED, layout=layout)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
         case EsMemSettings() as paper:
             lacking = ["boundary"] if paper.boundary_k else []
             ranker = esmem.EsMemRanker(paper)

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
-from langgraph_engram.llm.base import Question
 from langgraph_engram.paper_settings import StructMemSettings
 from langgraph_engram.papers.search import RecordRanker, text_scores
-from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
+from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import count_tokens
@@ -27,18 +25,9 @@ SUMMARIES = "Summaries:"
 OTHERS = "Turns:"
 
 
-def ask_facts(batch: TurnBatch) -> Question[SourcedSentences]:
-    """Ask for the facts of a batch (the factual view of section 2.1)."""
-    return ExtractFacts(batch.turns, batch.context, batch.shown)
-
-
-def ask_relations(batch: TurnBatch) -> Question[SourcedSentences]:
-    """Ask for the relations of a batch (the relational view of section 2.1)."""
-    return ExtractRelations(batch.turns, batch.context, batch.shown)
-
-
-FACTS = View("factual", ask_facts)
-RELATIONS = View("relational", ask_relations, may_label=False)
+FACTS = View("factual", lambda batch: ExtractFacts(batch.turns, batch.context, batch.shown))
+RELATIONS = View("relational", lambda batch: ExtractRelations(batch.turns, batch.context, batch.shown), may_label=False)
+"""The two views of a batch of turns (section 2.1)."""
 
 
 @dataclass(frozen=True)

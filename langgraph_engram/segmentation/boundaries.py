@@ -68,14 +68,7 @@ def transitions(index: ScopeIndex, events: Sequence[Event], others: Sequence[Eve
 
 
 def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, first_turns: Sequence[Turn]) -> Boundary:
-    """Return a boundary between other events than before, described by their names without asking a model.
-
-    Args:
-        boundary: The boundary to change.
-        earlier: The event before it; None where the conversation opens.
-        later: The event after it.
-        first_turns: The turns that `later` begins with.
-    """
+    """Return a boundary between other events than before, described by their names and the later one's first turns."""
     moved = Transition(earlier, later)
     p_eb = boundary.p_eb if moved.kind == boundary.kind else None
     relinked = moved.boundary(moved.text(first_turns), p_eb)

@@ -96,12 +96,8 @@ def boundary_features(cues: Sequence[TurnCues], vectors: Vectors) -> Numbers:
 def coherence(products: Numbers, side: int) -> Numbers:
     """Compute the correlation between the means of `side` turns before and after each gap (rho of ES-Mem Eq. 1).
 
-    Args:
-        products: Inner products of the turns' centred vectors, of shape (n, n).
-        side: L, turns a side, fewer where a dialogue begins or ends.
-
-    Returns:
-        n - 1 correlations in [-1, 1]; a constant vector correlates with nothing.
+    Inner products of n turns' centred vectors, of shape (n, n), give n - 1 correlations in [-1, 1]. A side has fewer
+    turns where a dialogue begins or ends; a constant vector correlates with nothing.
     """
     sums = np.pad(products, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
     gaps = np.arange(1, len(products))
@@ -175,13 +171,9 @@ class BoundaryDetector:
     encoder: Encoder
 
     def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
-        """Return the keywords of each turn, and the probability of a boundary before it.
+        """Return the keywords of each of a run's turns, and the probability of a boundary before it, at least one.
 
-        The session's first turn has no probability: nothing stands before it.
-
-        Args:
-            turns: The run's turns, at least one.
-            before: The turns of the same session that are stored already, oldest first.
+        The session's first turn has no probability: of the stored turns `before` them, oldest first, there is none.
         """
         probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
         judged = turns if before else turns[1:]
@@ -220,13 +212,11 @@ def _log_odds_of(probabilities: Numbers) -> Numbers:
 
 
 def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
-    asks, inside, ends, replies, greets, leaves, points = np.array(
-        [
-            (cue.asks, cue.asks_inside, cue.ends_asking, cue.replies, cue.greets, cue.takes_leave, cue.points_back)
-            for cue in cues
-        ],
-        dtype=np.float64,
-    ).T
+    rows = [
+        (cue.asks, cue.asks_inside, cue.ends_asking, cue.replies, cue.greets, cue.takes_leave, cue.points_back)
+        for cue in cues
+    ]
+    asks, inside, ends, replies, greets, leaves, points = np.array(rows, dtype=np.float64).T
     length = LENGTH.relative(np.log1p(np.array([cue.length for cue in cues], dtype=np.float64)))
     return [
         asks[1:], inside[1:], asks[:-1], inside[:-1], ends[:-1], asks[1:] * (1 - asks[:-1]), asks[1:] * replies[1:],
@@ -236,11 +226,10 @@ def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
 
 def _shared_stems(cues: Sequence[TurnCues]) -> Numbers:
     """Return the share of a turn's stems that the two turns before it hold."""
-    none: frozenset[str] = frozenset()
-    before = [cue.stems | previous for cue, previous in zip(cues, [none, *(cue.stems for cue in cues)], strict=False)]
+    stems = [frozenset[str](), *(cue.stems for cue in cues)]
     shares = [
-        len(cue.stems & earlier) / max(1, min(len(cue.stems), MOST_STEMS))
-        for cue, earlier in zip(cues[1:], before, strict=False)
+        len(own & (last | before)) / max(1, min(len(own), MOST_STEMS))
+        for before, last, own in zip(stems, stems[1:], stems[2:], strict=False)
     ]
     return np.array(shares)
 

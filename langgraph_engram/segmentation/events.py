@@ -96,15 +96,7 @@ def summarize_event(
 
 
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Cut turns into buffers that each hold at most `limit` tokens, or one turn (StructMem section 3.1).
-
-    Args:
-        sizes: Tokens of each turn.
-        limit: Tokens a buffer holds.
-
-    Returns:
-        Pairs (start, end), the end not included.
-    """
+    """Cut turns of these tokens into buffers (start, end) of at most `limit`, or one turn (StructMem section 3.1)."""
     spans: list[tuple[int, int]] = []
     start, held = 0, 0
     for position, size in enumerate(sizes):
@@ -160,7 +152,7 @@ def name_by_keywords(
         events: The run's events; those without a turn of the run stay as they are.
         turns: The turns of their session, stored ones and the run's.
         topics: What is known of the run's turns, by turn id.
-        limits: How many topics and keywords a summary has.
+        limits: Of a summary.
     """
     namer = EventNamer(turns, limits)
     return [namer.named(event) if _lacks_note(event, topics) else event for event in events]
