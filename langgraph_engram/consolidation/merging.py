@@ -219,5 +219,5 @@ def _says_as_much(made: Record, record: Record) -> bool:
     return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
 
 
-def _last(group: Sequence[Record], name: str) -> str | None:
+def _last(group: Sequence[Record], name: str) -> object:
     return next((value for record in reversed(group) if (value := getattr(record, name))), getattr(group[-1], name))

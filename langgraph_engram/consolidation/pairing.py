@@ -9,6 +9,8 @@ the place of the earlier (docs/decisions/0011). Pairs that need no decision are 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,37 +41,16 @@ Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class KeywordIndex:
-    """Records by keyword and by slot, in one order."""
+class ComparisonSet:
+    """What new records are compared with: the records of the scope, then the new ones, in one order."""
 
     records: Sequence[Record]
-    keywords: BM25Index
+    terms: BM25Index
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index
     """The term of a record is the slot that it sets, if it sets one."""
     standing: BM25Index
     """The term of a record is the kind of standing statement that it is, if it is one."""
-    states: NDArray[np.bool_]
-    """Whether each record states something that may change."""
-
-
-def keyword_index(records: RecordIndex, new: Sequence[Record] = ()) -> KeywordIndex:
-    """Return the index of a scope's records, which are read once, and of new ones behind them."""
-    states = records.column("states_something", states_something, np.bool_)
-    return KeywordIndex(
-        records.items.extended(new),
-        records.terms("keyword_terms", _keyword_terms).extended([_keyword_terms(record) for record in new]),
-        records.terms("slot_terms", _slot_terms).extended([_slot_terms(record) for record in new]),
-        records.terms("standing_terms", _standing_terms).extended([_standing_terms(record) for record in new]),
-        np.concatenate([states, np.array([states_something(record) for record in new], dtype=np.bool_)]),
-    )
-
-
-@dataclass(frozen=True)
-class ComparisonSet:
-    """What new records are compared with: the records of the scope, then the new ones, in one order."""
-
-    index: KeywordIndex
     stored: Vectors
     """Vectors of the scope's records, of shape (scope, d)."""
     new: Vectors
@@ -79,15 +60,29 @@ class ComparisonSet:
     ignored: frozenset[str] = frozenset()
     """Keyword terms that say nothing about any single record."""
 
+    @classmethod
+    def of(cls, records: RecordIndex, old: NDArray[np.bool_], new: Sequence[Record], encoded: Vectors) -> Self:
+        """Return a scope's records, whose terms are read once, of which the `old` may be compared, and all new ones."""
+        return cls(
+            records.items.extended(new),
+            records.terms("keyword_terms", _keyword_terms).extended(map(_keyword_terms, new)),
+            records.terms("slot_terms", _slot_terms).extended(map(_slot_terms, new)),
+            records.terms("standing_terms", _standing_terms).extended(map(_standing_terms, new)),
+            records.vectors,
+            encoded,
+            np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
+        )
+
     def keywords(self, position: int) -> frozenset[str]:
         """Return the keyword terms of a record that say something."""
-        return self.index.keywords.terms_at(position) - self.ignored
+        return self.terms.terms_at(position) - self.ignored
 
+    @cached_property
     def keyword_counts(self) -> Positions:
         """Return how many keywords of each record say something, as an array of shape (n,)."""
-        counts = self.index.keywords.lengths.astype(np.intp)
+        counts = self.terms.lengths.astype(np.intp)
         for term in self.ignored:
-            counts[self.index.keywords.positions(term)] -= 1
+            counts[self.terms.positions(term)] -= 1
         return counts
 
     def cosines(self, position: int, others: Positions) -> NDArray[np.float32]:
@@ -101,31 +96,30 @@ class ComparisonSet:
         cosines[~old] = self.new[others[~old] - first_new] @ vector
         return cosines
 
-    def with_shared_keywords(self, position: int, counts: Positions, least: float) -> Positions:
+    def with_shared_keywords(self, position: int, least: float) -> Positions:
         """Return the positions of the earlier records of the same type whose keywords overlap enough, in order."""
         own = self.keywords(position)
-        holders = [self.index.keywords.positions(term) for term in own]
+        holders = [self.terms.positions(term) for term in own]
         if not holders:
             return np.empty(0, dtype=np.intp)
         positions, shared = np.unique(np.concatenate(holders), return_counts=True)
-        shares = shared / (len(own) + counts[positions] - shared)
+        shares = shared / (len(own) + self.keyword_counts[positions] - shared)
         passing = (positions < position) & self.comparable[positions] & (shares >= least)
-        near: Positions = positions[passing].astype(np.intp)
-        return near
+        return np.asarray(positions[passing], dtype=np.intp)
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        records = self.index.records
+        records = self.records
         own = slot_in(records[position])
         if own is None:
             return np.empty(0, dtype=np.intp)
-        holders = self._earlier(self.index.slots, own.key, position)
+        holders = self._earlier(self.slots, own.key, position)
         slots = (slot_in(records[holder]) for holder in holders.tolist())
         return holders[[slot is not None and slot.value != own.value for slot in slots]]
 
     def standing_alike(self, position: int) -> Positions:
         """Return the positions of the earlier standing statements of the new one's kind, in order."""
-        return self._earlier(self.index.standing, self.index.records[position].standing or "", position)
+        return self._earlier(self.standing, self.records[position].standing or "", position)
 
     def _earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
@@ -176,9 +170,8 @@ class PairFinder:
             return PairedRecords()
         index = self.store.index(scope)
         old = _old_active(index, new)
-        active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
-        compared = ComparisonSet(keyword_index(index.records, new), index.records.vectors, encoded, active)
+        compared = ComparisonSet.of(index.records, old, new, encoded)
         matches, comparisons = self._compare(self.narrowed(compared, index))
         pairs, ruled_out = self.triage(matches, index, new)
         undecided = _undecided(pairs, index)
@@ -193,19 +186,21 @@ class PairFinder:
 
     def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
         """Leave out, of all active records and their keywords, what states nothing and what says nothing here."""
-        terms, speakers = compared.index, index.speakers
-        names = {name.casefold() for name in speakers} | {word for name in speakers for word in words(name)}
-        common = terms.keywords.terms_in_more_than(common_from(len(terms.records)))
+        names = {name.casefold() for name in index.speakers} | {part for name in index.speakers for part in words(name)}
+        common = compared.terms.terms_in_more_than(common_from(len(compared.records)))
         ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
-        return replace(compared, comparable=compared.comparable & terms.states, ignored=ignored)
+        new = compared.records[len(index.records) :]
+        states = index.records.column("states_something", states_something, np.bool_)
+        may_change = np.concatenate([states, np.array(list(map(states_something, new)), dtype=np.bool_)])
+        return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
-    def alike(self, compared: ComparisonSet, position: int, counts: Positions) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
         """Return the earlier records that a new one resembles, and how many vectors were compared.
 
         They pass both thresholds, set the same slot to another value, or are standing statements of its kind and close
-        in meaning. `counts` are those of all records' keywords.
+        in meaning.
         """
-        near = compared.with_shared_keywords(position, counts, self.settings.jaccard)
+        near = compared.with_shared_keywords(position, self.settings.jaccard)
         rivals, standing = compared.rivals(position), compared.standing_alike(position)
         others = np.union1d(np.union1d(near, rivals), standing)
         cosines = compared.cosines(position, others)
@@ -231,11 +226,11 @@ class PairFinder:
         return pairs, ruled_out
 
     def _compare(self, compared: ComparisonSet) -> tuple[list[NearDuplicate], int]:
-        first_new, keyword_counts = len(compared.stored), compared.keyword_counts()
+        first_new = len(compared.stored)
         matches: list[NearDuplicate] = []
         comparisons = 0
         for position in np.flatnonzero(compared.comparable[first_new:]) + first_new:
-            found, count = self.alike(compared, int(position), keyword_counts)
+            found, count = self.alike(compared, int(position))
             matches += found
             comparisons += count
         return matches, comparisons
@@ -245,7 +240,7 @@ def near_duplicates(
     compared: ComparisonSet, position: int, others: Positions, cosines: NDArray[np.float32]
 ) -> list[NearDuplicate]:
     """Return how much a new record resembles some earlier ones, with their cosines, in order."""
-    records, own = compared.index.records, compared.keywords(position)
+    records, own = compared.records, compared.keywords(position)
     return [
         NearDuplicate(records[other], records[position], jaccard(own, compared.keywords(other)), float(cosine))
         for other, cosine in zip(others.tolist(), cosines, strict=True)

@@ -7,13 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import (
-    ComparisonSet,
-    NearDuplicate,
-    PairFinder,
-    Positions,
-    near_duplicates,
-)
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder, near_duplicates
 from langgraph_engram.consolidation.resolution import (
     NO_VERDICT,
     ClusterBatch,
@@ -131,12 +125,12 @@ class EveryPairFinder(PairFinder):
         del index
         return compared
 
-    def alike(self, compared: ComparisonSet, position: int, counts: Positions) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
         """Return the earlier records that pass both thresholds, and how many vectors were compared."""
         if self.all_pairs:
             near = np.flatnonzero(compared.comparable[:position])
         else:
-            near = compared.with_shared_keywords(position, counts, self.settings.jaccard)
+            near = compared.with_shared_keywords(position, self.settings.jaccard)
         cosines = compared.cosines(position, near)
         passing = cosines >= self.settings.cosine
         return near_duplicates(compared, position, near[passing], cosines[passing]), len(near)

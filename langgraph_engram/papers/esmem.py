@@ -20,13 +20,7 @@ from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
 from langgraph_engram.schema import Event, Intent, Turn, make_id
 from langgraph_engram.segmentation.boundaries import Transition, transitions
-from langgraph_engram.segmentation.events import (
-    EventBuilder,
-    SummaryLimits,
-    TurnTopic,
-    name_by_keywords,
-    turn_keywords,
-)
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, turn_keywords
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns, Unanswered
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.matches import Matches
@@ -194,8 +188,8 @@ def coupling(earlier: Vectors, later: Vectors) -> NDArray[np.float64]:
     """Compute the mutual information of neighbouring topics under a Gaussian model (Eq. 1).
 
     I = -0.5 ln(1 - rho^2), with rho the Pearson correlation over dimensions. The paper's square makes opposite topics
-    look coherent; rho below zero counts as zero here. Vectors of shape (n, d) and those that follow them have n couplings
-    in nats; a constant vector couples with nothing.
+    look coherent; rho below zero counts as zero here. Of vectors of shape (n, d) and those that follow each, it returns
+    n couplings in nats; a constant vector couples with nothing.
     """
     before, after = (vectors - vectors.mean(axis=1, keepdims=True) for vectors in (earlier, later))
     norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)

@@ -1,7 +1,5 @@
 """What is linked by any chain of pairs ends in one cluster, whatever the order."""
 
-from itertools import permutations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,15 +11,6 @@ def pair(older, newer, cosine=0.8):
     return Pair(older_id=older, newer_id=newer, jaccard=0.5, cosine=cosine)
 
 
-def test_a_chain_is_one_cluster_in_every_order():
-    """A~B~C~D and E~F give two clusters, always the same."""
-    pairs = [pair("a", "b"), pair("b", "c"), pair("c", "d"), pair("e", "f")]
-
-    found = {str(connected_ids(order)) for order in permutations(pairs)}
-
-    assert found == {"[['a', 'b', 'c', 'd'], ['e', 'f']]"}
-
-
 LINKS = st.lists(
     st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.integers(70, 99)).filter(
         lambda link: link[0] != link[1]
@@ -30,27 +19,20 @@ LINKS = st.lists(
 )
 
 
-@given(LINKS)
-def test_clusters_partition_what_is_paired(links):
-    """Each record stands in one cluster, and pairs never cross."""
-    found = connected_ids([pair(older, newer) for older, newer, _ in links])
-
-    members = [record_id for cluster in found for record_id in cluster]
-    assert sorted(members) == sorted({record_id for link in links for record_id in link[:2]})
-    assert all(any({older, newer} <= set(cluster) for cluster in found) for older, newer, _ in links)
-
-
-@given(LINKS, st.integers(2, 5), st.randoms())
-def test_no_cluster_is_larger_than_it_may_be(links, most, random):
-    """Split clusters share no record, stay within the limit, and are the same for every order of pairs."""
+@given(LINKS, st.none() | st.integers(2, 5), st.randoms())
+def test_clusters_share_no_record_in_whatever_order_pairs_come(links, most, random):
+    """They stay within a limit; without one, pairs never cross, and all that is paired stands in some cluster."""
     pairs = [pair(older, newer, cosine / 100) for older, newer, cosine in links]
 
     found = connected_ids(pairs, most)
 
     members = [record_id for cluster in found for record_id in cluster]
     assert len(members) == len(set(members))
-    assert all(2 <= len(cluster) <= most for cluster in found)
+    assert all(2 <= len(cluster) <= (most or 8) for cluster in found)
     assert connected_ids(random.sample(pairs, len(pairs)), most) == found
+    if most is None:
+        assert set(members) == {record_id for link in links for record_id in link[:2]}
+        assert all(any({older, newer} <= set(cluster) for cluster in found) for older, newer, _ in links)
 
 
 def test_a_large_cluster_comes_apart_at_its_weakest_link():

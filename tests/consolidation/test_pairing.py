@@ -39,6 +39,15 @@ RECORDS = st.lists(
 )
 
 
+def drawn_records(drawn):
+    """Make records of their types, keywords and directions."""
+    return [
+        Record(record_id=str(number), memory_type=kind, keywords=words, content=f"It points {direction}",
+               session_id="s", event_id="e", seq=0, source_turn_ids=[str(number)])
+        for number, (kind, words, direction) in enumerate(drawn)
+    ]  # fmt: skip
+
+
 class Compass:
     """An encoder for tests: the number that a text names is a direction, half a radian each."""
 
@@ -61,12 +70,7 @@ def compass():
 @settings(max_examples=40)
 def test_pairs_are_those_of_all_against_all(compass, drawn, known):
     """The index finds what comparing every new record with every other would find, and nothing more."""
-    scope = Scope(user_id=uuid4().hex)
-    records = [
-        Record(record_id=str(number), memory_type=kind, keywords=words, content=f"It points {direction}",
-               session_id="s", event_id="e", seq=0, source_turn_ids=[str(number)])
-        for number, (kind, words, direction) in enumerate(drawn)
-    ]  # fmt: skip
+    scope, records = Scope(user_id=uuid4().hex), drawn_records(drawn)
     compass.commit(scope, Changes(records=records[:known]))
 
     found = EveryPairFinder(compass, UpdateSettings()).find(scope, records[known:])
@@ -293,12 +297,7 @@ def test_the_change_of_jobs_is_found(record, scope, finder, cosine, found):
 def test_the_embedding_filter_compares_everything(compass):
     """The baseline of DimMem Table 5: whatever the type and the keywords, all earlier records are compared."""
     scope = Scope(user_id=uuid4().hex)
-    drawn = [("fact", ["a"], 0), ("episodic", ["b"], 0), (None, [], 3), ("fact", ["a"], 0)]
-    records = [
-        Record(record_id=str(number), memory_type=kind, keywords=words, content=f"It points {direction}",
-               session_id="s", event_id="e", seq=0, source_turn_ids=[str(number)])
-        for number, (kind, words, direction) in enumerate(drawn)
-    ]  # fmt: skip
+    records = drawn_records([("fact", ["a"], 0), ("episodic", ["b"], 0), (None, [], 3), ("fact", ["a"], 0)])
 
     by_dimension, by_meaning = (
         EveryPairFinder(compass, UpdateSettings(cosine=0.85), all_pairs).find(scope, records)

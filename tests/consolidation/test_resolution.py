@@ -99,17 +99,6 @@ def test_a_superseded_record_stays_and_ends(update, keep, record):
     assert state["records"][1] == group[1]
 
 
-def test_a_change_of_jobs_closes_the_old_one(update, keep, record):
-    """DimMem Table 10: same type, close keywords, cosine .797, which a threshold of .85 would miss."""
-    keep(records=[record(0, "Ana works at Starbucks in the evenings.", memory_type="profile")])
-    quit_it = record(1, "Ana no longer works at Starbucks.", memory_type="profile")
-
-    state = update([answer(SUPERSEDE)], [quit_it], [pair("r0", "r1", 0.797)])
-
-    assert statuses(state) == {"r0": "superseded", "r1": "active"}
-    assert state["changed"][0].superseded_by == "r1"
-
-
 @pytest.mark.parametrize("content", ["", "  "])
 def test_a_merge_without_words_keeps_both(update, record, content):
     """What has no text is not merged."""

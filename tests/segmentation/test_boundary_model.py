@@ -87,9 +87,9 @@ def test_constant_vectors_cohere_with_nothing():
     assert found[:, FEATURES.index("coherence_1")] == pytest.approx(0)
 
 
-@given(PROBABILITIES, st.data())
-def test_sharpening_lowers_and_never_raises(found, data):
-    """A kind that seldom opens a subject counts less; one kind alone changes nothing."""
+@given(PROBABILITIES, st.permutations("ABC"), st.data())
+def test_sharpening_lowers_and_never_raises(found, names, data):
+    """A kind that seldom opens a subject counts less, whatever its name; one kind alone changes nothing."""
     kinds = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(found), max_size=len(found)))
 
     lowered = sharpen(found, kinds)
@@ -97,15 +97,7 @@ def test_sharpening_lowers_and_never_raises(found, data):
     assert ((lowered >= 0) & (lowered <= 1)).all()
     assert (lowered <= np.clip(found, 1e-6, 1) + 1e-9).all()
     assert np.array_equal(sharpen(found, ["A"] * len(found)), found)
-
-
-@given(PROBABILITIES, st.permutations("ABC"), st.data())
-def test_names_do_not_matter(found, names, data):
-    """Who is who in a dialogue changes nothing: only which gaps are of the same kind does."""
-    kinds = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(found), max_size=len(found)))
-    renamed = dict(zip("ABC", names, strict=True))
-
-    assert sharpen(found, [renamed[kind] for kind in kinds]) == pytest.approx(sharpen(found, kinds))
+    assert sharpen(found, [names["ABC".index(kind)] for kind in kinds]) == pytest.approx(lowered)
 
 
 def test_a_plain_dialogue_is_cut_only_where_it_is_plain():
@@ -172,14 +164,6 @@ def test_a_turn_that_comes_alone_is_judged_by_what_came_before(track, said):
 
     assert cuts[3]
     assert sum(cuts) <= 2
-
-
-def test_only_the_last_turns_are_looked_back_at(track, said, monkeypatch):
-    """What lies further back changes nothing."""
-    monkeypatch.setattr(boundary_model, "LOOK_BACK", 2)
-
-    assert track(said[4:], said[2:4]) == track(said[4:], said[:4])
-    assert track(said[:1], [])[0].p_eb is None
 
 
 @pytest.mark.parametrize(("lowest", "weight"), [(0.8, 0.0), (0.5, 0.0), (0.25, 0.5), (0.0, 1.0), (-0.5, 1.0)])

@@ -1,4 +1,4 @@
-"""DimMem reads the best records of each route, by the weights of its Eq. 7."""
+"""DimMem's windows partition turns; it reads the best records of each route, by the weights of its Eq. 7."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.paper_settings import DimMemSettings
-from langgraph_engram.papers.dimmem import constraint_scores, without_repeats
+from langgraph_engram.papers.dimmem import constraint_scores, windows, without_repeats
 from langgraph_engram.papers.search import RecordRanker
 from langgraph_engram.retrieval.scoring import dimension_scores
 from langgraph_engram.schema import Intent, Record
@@ -117,3 +117,30 @@ def test_what_is_found_goes_route_by_route(store, scope, keep, turn, record):
 
     assert found(2) == [0, 1]
     assert found(3) == [0, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("count", "spans"),
+    [
+        (0, []),
+        (10, [(0, 10)]),
+        (15, [(0, 15)]),
+        (16, [(0, 15), (12, 16)]),
+        (27, [(0, 15), (12, 27)]),
+        (28, [(0, 15), (12, 27), (24, 28)]),
+    ],
+)
+def test_windows_of_fifteen_with_three_shared(count, spans):
+    """DimMem's windows for LongMemEval: W 15, O 3."""
+    assert windows(count, 15, 3) == spans
+
+
+@given(st.integers(0, 200), st.integers(1, 40), st.integers(0, 60))
+def test_windows_cover_every_turn_and_end_at_the_last(count, window, overlap):
+    """Whatever the sizes, no turn is left out and every window is needed."""
+    spans = windows(count, window, overlap)
+
+    assert sorted({turn for start, end in spans for turn in range(start, end)}) == list(range(count))
+    assert all(end - start <= window for start, end in spans)
+    assert [end for _, end in spans[:-1]] == sorted({end for _, end in spans[:-1]})
+    assert not spans or spans[-1][1] == count
