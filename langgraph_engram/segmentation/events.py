@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event, EventKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
@@ -174,14 +172,12 @@ def describe_by_notes(
     Stored boundaries that lead to events which only a retry has notes of are described as well.
     """
     own = {boundary.to_event_id for boundary in boundaries}
-    leading_to = index.boundaries.codes("to_event_id", lambda boundary: boundary.to_event_id)
-    missing = [index.boundaries.code("to_event_id", event_id) for event_id in notes.keys() - own]
-    stored = [index.boundaries.items[position] for position in np.flatnonzero(np.isin(leading_to, missing))]
+    others = (index.boundaries.get(make_id("boundary", event_id)) for event_id in notes if event_id not in own)
     return [
         boundary.model_copy(update={"text": note.transition.strip()})
         if (note := notes.get(boundary.to_event_id)) and note.transition.strip()
         else boundary
-        for boundary in [*boundaries, *stored]
+        for boundary in [*boundaries, *(boundary for boundary in others if boundary)]
     ]
 
 

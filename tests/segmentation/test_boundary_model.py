@@ -27,7 +27,6 @@ from langgraph_engram.segmentation.boundary_model import (
     sharpen,
 )
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
-from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.dialogue_acts import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
@@ -195,19 +194,6 @@ def test_an_assistant_opens_fewer_subjects(track, said):
     answered = [turn.model_copy(update={"role": "assistant"}) if turn.seq == 3 else turn for turn in said]
 
     assert track(answered, [])[3].p_eb < track(said, [])[3].p_eb
-
-
-def test_a_call_split_in_two_still_partitions_the_turns(store, to_remember, scope, said):
-    """Whatever was judged with less ahead, every turn stands in one event, in order, and one event stays open."""
-    step = Segment(store, LearnedSegmenter(store.encoder, 40))
-    for part in (said[:2], said[2:4], said[4:]):
-        update = step({"request": to_remember(), "run_id": "run", "tasks": [], "session_ids": ["s1"], "turns": part})
-        store.commit(scope, Changes(turns=part, events=update["events"], boundaries=update["boundaries"]))
-
-    events = store.index(scope).session_events("s1")
-    assert [turn_id for event in events for turn_id in event.turn_ids] == [turn.turn_id for turn in said]
-    assert [event.status for event in events] == [*["closed"] * (len(events) - 1), "open"]
-    assert 1 < len(events) <= 3
 
 
 def test_one_subject_stays_whole(track, turn):

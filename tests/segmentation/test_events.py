@@ -3,9 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.memory import Memory
-from langgraph_engram.segmentation import boundary_model
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, buffers, summarize_event
 
 WORDS = st.lists(st.sampled_from(["bees", "Bees", "honey", "skis", "tax", "choir", ""]), max_size=12)
@@ -31,21 +28,6 @@ def test_an_event_that_goes_on_keeps_how_it_began_and_where_it_is(turn, event):
 
     assert extended.topics == ["topic 1", "topic 7", "topic 8"]
     assert extended.summary == "topic 1; topic 7; topic 8"
-
-
-def test_many_calls_in_one_event_do_not_lengthen_its_name(monkeypatch):
-    """A call names the event that it goes on with, and the name stays within its bound."""
-    monkeypatch.setattr(boundary_model, "MIN_PROBABILITY", 1)
-    with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
-        for place in ("garden", "harbour", "market", "museum", "chapel", "castle", "bridge"):
-            said = [{"speaker": "Ana", "text": f"The {place} of Lisbon has a {place} keeper."}]
-            memory.remember(said, user_id="ana", session_id="s1")
-
-        events = memory.show("events", "ana")
-
-    assert [len(event.turn_ids) for event in events] == [7]
-    assert len(events[0].topics) == 4
-    assert "bridge" in events[0].topics[-1]
 
 
 @given(st.lists(st.integers(0, 900), max_size=60))
