@@ -15,7 +15,7 @@ from langgraph_engram.llm.base import Capability
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 

@@ -23,8 +23,8 @@ from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnavailable
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
-from langgraph_engram.testing import FakeServer, Reply
 from tests.failing import Failing
+from tests.fake_server import FakeServer, Reply
 
 SAID = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},

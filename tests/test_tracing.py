@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph_engram.integrations.retriever import EngramRetriever
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import DeepSettings, Settings, TraceSettings
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 SECRET = "Lisbon"
 SAID = {"role": "user", "name": "Ana", "content": f"I live in {SECRET} with my cat."}

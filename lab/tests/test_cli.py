@@ -12,7 +12,7 @@ import pytest
 from engram_lab import against, speed
 from engram_lab.opening import Opener
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 LOCOMO = [

@@ -17,7 +17,8 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.llm.factory import open_model, openai_chat
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.testing import FakeModel, FakeServer, Reply
+from langgraph_engram.testing import FakeModel
+from tests.fake_server import FakeServer, Reply
 
 HERE = Path(__file__).parent
 ANSWERS = HERE / "judge_answers.jsonl"

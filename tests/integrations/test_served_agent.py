@@ -12,7 +12,8 @@ from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.testing import FakeModel, FakeServer, Reply
+from langgraph_engram.testing import FakeModel
+from tests.fake_server import FakeServer, Reply
 
 ANA = {"user_id": "ana"}
 

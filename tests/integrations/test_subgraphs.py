@@ -9,7 +9,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.state import RecallRequest, RememberRequest
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 LISBON = '"I live in Lisbon."'
 

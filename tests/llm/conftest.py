@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
-from langgraph_engram.testing import FakeServer
+from tests.fake_server import FakeServer
 
 
 class Note(BaseModel):

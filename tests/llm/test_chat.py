@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 GOOD = '{"label": "news", "confidence": 0.5}'
 

@@ -10,7 +10,8 @@ from langchain_openai import ChatOpenAI
 from langgraph_engram.errors import ModelUnavailable, UnknownModel
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_chat, open_model
-from langgraph_engram.testing import FakeModel, FakeServer, Reply
+from langgraph_engram.testing import FakeModel
+from tests.fake_server import FakeServer, Reply
 
 
 @pytest.fixture(autouse=True)

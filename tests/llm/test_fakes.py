@@ -4,7 +4,8 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from langgraph_engram.llm.base import Failure
-from langgraph_engram.testing import FakeModel, FakeServer, Reply
+from langgraph_engram.testing import FakeModel
+from tests.fake_server import FakeServer, Reply
 
 
 def test_a_fake_answers_from_its_queue_and_remembers(ask_text, ask_note, note):

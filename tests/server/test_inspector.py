@@ -19,7 +19,7 @@ from langgraph_engram.server.inspector.pages import PAGES
 from langgraph_engram.server.inspector.timeline import PAGE_ITEMS
 from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.testing import FakeServer, Reply
+from tests.fake_server import FakeServer, Reply
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
