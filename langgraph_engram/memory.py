@@ -16,7 +16,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.approvals import Answer, approvals, approve, waiting_decisions
 from langgraph_engram.asynchronous import in_thread, iterated_in_thread, warn_if_blocking
 from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor.doctor import Doctor
@@ -50,7 +49,7 @@ from langgraph_engram.results import (
     UpdateReceipt,
 )
 from langgraph_engram.retrieval.standing import profile_of
-from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, shared_tokens
+from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner, shared_tokens
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.stores.chroma import ChromaStore
@@ -309,7 +308,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
-            return undo(self.store, scope, run_id, waiting_decisions(self.store, self._writes.graph, scope))
+            return undo(self.store, scope, run_id, self._writes.waiting_decisions(scope))
 
     def history(
         self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
@@ -319,13 +318,13 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
     def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
         """Return the runs that wait for a person's approval, with their decisions."""
-        return approvals(self.store, self._writes.graph, self._scope(user_id, tenant, agent_id))
+        return self._writes.approvals(self._scope(user_id, tenant, agent_id))
 
     def approve(
         self, run_id: str, answer: Answer, *, user_id: str, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
         """Resume a run that waits: "approve" or True, "reject" or False, for all of it or each decision by its id."""
-        return approve(self._writes, self._scope(user_id, tenant, agent_id), run_id, answer)
+        return self._writes.approve(self._scope(user_id, tenant, agent_id), run_id, answer)
 
     def forget(
         self,

@@ -1,24 +1,28 @@
-"""Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async."""
+"""Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async.
+
+Runs that wait for a person's approval are listed here, and go on with the answer.
+"""
 
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from socket import gethostname
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command, Durability
+from langgraph.types import Command, Durability, StateSnapshot
 
 from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs, turns_of_run
 from langgraph_engram.asynchronous import next_part
+from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.embeddings.base import texts_of_turn
-from langgraph_engram.errors import EncoderUnavailable, StoreError
+from langgraph_engram.errors import EncoderUnavailable, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
@@ -26,9 +30,9 @@ from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
-from langgraph_engram.requests import errors_of_sessions, remember_request, retry_request, to_sessions
-from langgraph_engram.results import RecallUpdate, Receipt, Recollection, total
-from langgraph_engram.schema import Metadata, PendingTask, Scope
+from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
+from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
+from langgraph_engram.schema import Decision, Metadata, PendingTask, Proposal, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings, Settings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
@@ -41,6 +45,9 @@ LOG = logging.getLogger(__name__)
 GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
 """How the runs of the read graph are called in a trace, below the call that they are made for."""
 
+Verdict = Literal["approve", "reject"] | bool
+Answer = Verdict | Mapping[str, Verdict]
+"""For all decisions, or for each by its id; True approves."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
 
@@ -141,6 +148,29 @@ class WriteRunner:
             self._discard_finished(scope)
         return add_receipts(receipts)
 
+    def approvals(self, scope: Scope) -> list[Approval]:
+        """Return the runs of a scope that wait for approval, oldest first."""
+        return [Approval.model_validate(state.interrupts[0].value) for state in self._interrupted(scope)]
+
+    def waiting_decisions(self, scope: Scope) -> list[Decision]:
+        """Return the decisions that wait for approval."""
+        proposals: list[Proposal] = [found for state in self._interrupted(scope) for found in state.values["proposals"]]
+        return [proposal.decision for proposal in proposals]
+
+    def approve(self, scope: Scope, run_id: str, answer: Answer) -> Receipt:
+        """Resume a run with a person's answer; no model is asked again what it was asked before."""
+        with self.store.writing(scope):
+            waiting = {approval.run_id: approval for approval in self.approvals(scope)}
+            if check_name("run_id", run_id, "name a run") not in waiting:
+                raise InvalidInput(
+                    f"run {run_id!r} waits for no approval here",
+                    command="approvals(), or engram approve, lists those that do",
+                )
+            if problem := problem_of(answer, [decision.decision_id for decision in waiting[run_id].decisions]):
+                raise InvalidInput(problem)
+            resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
+            return self.run(scope, resumed, run_id)
+
     def run(self, scope: Scope, update: WriteInput | Command[str] | None, run_id: str) -> Receipt:
         """Begin a run, or go on with one that was interrupted, after the runs of its scope that are under way."""
         with self.store.writing(scope), self.tracer.call("remember", scope) as call:
@@ -205,6 +235,11 @@ class WriteRunner:
                 self.scratch.delete_thread(run_id)
             except StoreError as error:
                 LOG.warning("the checkpoints of run %s are left, until retry(): %s", run_id, error)
+
+    def _interrupted(self, scope: Scope) -> list[StateSnapshot]:
+        """Return the states of the runs that wait for approval, oldest first."""
+        runs = dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope) if task.awaits_approval)
+        return [state for run_id in runs if (state := self.graph.get_state(thread_of(run_id, scope))).interrupts]
 
     def _is_under_way(self, scope: Scope, run_id: str) -> bool:
         return bool(self.graph.get_state(thread_of(run_id, scope)).next)

@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "streaming"),
     ("runner",),
     ("inspection",),
-    ("erasure", "history", "approvals"),
+    ("erasure", "history"),
     ("doctor",),
     ("memory",),
     ("integrations",),
