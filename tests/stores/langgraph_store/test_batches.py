@@ -116,8 +116,8 @@ def test_the_event_loop_is_not_blocked():
         assert store.get(("a",), "k") is not None
 
 
-def test_an_asynchronous_function_may_embed(make):
-    """It is awaited on the caller's loop; without one there is no way."""
+def test_an_asynchronous_function_may_embed(make_ours):
+    """Whether the store is used in an event loop or without one."""
 
     async def embed(texts):
         await asyncio.sleep(0)
@@ -125,14 +125,12 @@ def test_an_asynchronous_function_may_embed(make):
 
     async def use(store):
         await store.aput(("a",), "dog", {"text": "dog"})
-        await store.aput(("a",), "camp", {"text": "camp"})
         return await store.asearch(("a",), query="camping")
 
-    store = make({"dims": 2, "embed": embed})
+    store = make_ours({"dims": 2, "embed": embed})
+    store.put(("a",), "camp", {"text": "camp"})
 
     assert [(item.key, item.score) for item in asyncio.run(use(store))] == [("camp", 1.0), ("dog", 0.0)]
-    with pytest.raises(ValueError, match="async"):
-        store.put(("a",), "k", {"text": "any"})
 
 
 def test_threads_may_write_and_read_at_once(ours):
@@ -151,16 +149,3 @@ def test_threads_may_write_and_read_at_once(ours):
 
     assert all(fits)
     assert len(ours.search((), limit=1000)) == 40
-
-
-def test_a_synchronous_call_in_the_stores_own_event_loop_is_refused():
-    """As by LangGraph's asynchronous stores; in a thread it is welcome."""
-
-    async def use():
-        with EngramStore("memory:", index=False) as store:
-            with pytest.raises(asyncio.InvalidStateError, match="aput"):
-                store.put(("a",), "k", {})
-            await asyncio.to_thread(store.put, ("a",), "k", {})
-            return await store.aget(("a",), "k")
-
-    assert asyncio.run(use()) is not None
