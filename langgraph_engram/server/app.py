@@ -26,7 +26,7 @@ from langgraph_engram.integrations.mcp import build_mcp_server
 from langgraph_engram.schema import Scope as MemoryScope
 from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
-from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.server.inspector.pages import inspector_routes
 from langgraph_engram.stores.base import kind_of_location
 
 NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)

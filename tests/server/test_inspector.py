@@ -14,9 +14,8 @@ from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.presets import preset
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
-from langgraph_engram.server.inspector.app import inspector_routes
-from langgraph_engram.server.inspector.pages import PAGES
-from langgraph_engram.server.inspector.timeline import PAGE_ITEMS
+from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
+from langgraph_engram.server.inspector.views import PAGE_ITEMS
 from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeServer, Reply
