@@ -47,6 +47,14 @@ class Principal(Frozen):
         return (scope.tenant, scope.user_id) == (self.tenant, self.user_id)
 
 
+class RunContext(BaseModel):
+    """The context of a run, which LangGraph Studio shows as a form: whose memory it is."""
+
+    user_id: str | None = Field(default=None, description="Whose memory it is, unless the server knows.")
+    tenant: str | None = Field(default=None, description="The organisation of the user.")
+    agent_id: str | None = Field(default=None, description="The agent whose memory of the user it is.")
+
+
 class ScopeOverrides(Frozen):
     """What one source says of the scope of a run; None for what it leaves open."""
 

@@ -47,15 +47,10 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
     from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.graphs.write import build_write_graph
-    from langgraph_engram.integrations.identity import Identify
+    from langgraph_engram.integrations.identity import Identify, RunContext
     from langgraph_engram.rule_model.model import RuleModel
     from langgraph_engram.server.scoped_store import ScopedStore
-    from langgraph_engram.server.served_graphs import (
-        ServedContext,
-        ServedReadInput,
-        ServedWriteInput,
-        with_typed_state,
-    )
+    from langgraph_engram.server.served_graphs import ServedReadInput, ServedWriteInput, with_typed_state
     from langgraph_engram.state import RecallRequest, RememberRequest
 
     served = memory()
@@ -65,7 +60,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
         model,
         settings,
         compressor=resolve_compressor(settings.extract),
-        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, ServedContext),
+        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext),
     )
     read = build_read_graph(
         store,
@@ -73,7 +68,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
         RuleModel(),
         settings,
         reranker=resolve_reranker(settings.retrieve),
-        entry=EntryNode(Identify(RecallRequest), ServedReadInput, ServedContext),
+        entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext),
     )
     return with_typed_state(write), with_typed_state(read)
 

@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import InvalidInput, problems_in
@@ -29,14 +29,6 @@ from langgraph_engram.integrations.identity import Principal, ScopeOverrides, re
 from langgraph_engram.state import RecallRequest, RememberRequest
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
-
-
-class ServedContext(BaseModel):
-    """The context of a served run: whose memory it is, if neither the server nor the request names the user."""
-
-    user_id: str | None = Field(default=None, description="Whose memory it is, unless the server knows.")
-    tenant: str | None = Field(default=None, description="The organisation of the user.")
-    agent_id: str | None = Field(default=None, description="The agent whose memory of the user it is.")
 
 
 class ServedRememberRequest(RememberRequest):
