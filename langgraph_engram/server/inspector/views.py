@@ -83,7 +83,6 @@ class SessionView:
     session_id: str
     turns: int = 0
     started_at: datetime | None = None
-    ended_at: datetime | None = None
     events: list[EventView] = field(default_factory=list)
 
 
@@ -231,13 +230,15 @@ def _searched_text(item: Item) -> str:
 
 
 def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
-    """Yield each session with its length and its times."""
+    """Yield each session with its length and its beginning."""
     by_session: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         by_session[turn.session_id].append(turn)
     for session_id, said in by_session.items():
-        times = sorted((turn.said_at for turn in said if turn.said_at), key=lambda moment: epoch_seconds(moment, -inf))
-        yield SessionView(session_id, len(said), *((times[0], times[-1]) if times else (None, None)))
+        times = (turn.said_at for turn in said if turn.said_at)
+        yield SessionView(
+            session_id, len(said), min(times, key=lambda moment: epoch_seconds(moment, -inf), default=None)
+        )
 
 
 def _entries(
@@ -292,7 +293,7 @@ def _grouped(
                     boundary=boundaries.get(event.event_id) if event else None,
                     items=[entry.item for entry in of_event if entry.item],
                     first_turn=_first_turn(event, index),
-                    continued=bool(before and event and before.event and before.event.event_id == event.event_id),
+                    continued=event is not None and before is not None and before.event == event,
                 )
             )
         views.append(view)
