@@ -21,7 +21,7 @@ from starlette.routing import Route
 from langgraph_engram.cli.demo import DEMO_USER, load_sessions
 from langgraph_engram.memory import Memory
 from langgraph_engram.server.credentials import Credentials
-from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.server.inspector.pages import inspector_routes
 
 IMAGES = Path(__file__).parent / "images"
 PORT = 2099

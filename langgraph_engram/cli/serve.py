@@ -101,7 +101,7 @@ def inspect(
     import uvicorn
     from starlette.applications import Starlette
 
-    from langgraph_engram.server.inspector.app import inspector_routes
+    from langgraph_engram.server.inspector.pages import inspector_routes
     from langgraph_engram.server.inspector.visit import BASE
 
     with command.open_existing() as memory:

@@ -18,11 +18,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.graph.state import CompiledStateGraph
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
-from langgraph_engram.integrations.identity import resolve_scope
+from langgraph_engram.integrations.identity import RunContext, resolve_scope
 from langgraph_engram.integrations.middleware import (
     AgentMiddleware,
     AgentState,
@@ -93,14 +93,9 @@ PROMPT = (
 )
 
 
-class Context(BaseModel):
-    """The context of a run, which LangGraph Studio shows as a form."""
+class Context(RunContext):
+    """The context of a run: whose memory it is, the chat model and its prompt."""
 
-    user_id: str | None = Field(
-        default=None, description="Whose memory it is, unless the server authenticates the user."
-    )
-    tenant: str | None = Field(default=None, description="The organisation of the user.")
-    agent_id: str | None = Field(default=None, description="The agent, where memories are kept apart by agent.")
     model: str = Field(
         default="",
         description='The chat model: "openai:NAME", "PROVIDER:NAME", or "rules" for none. Empty for ENGRAM_MODEL.',

@@ -8,6 +8,7 @@ user before the context does (`Identify`).
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,14 @@ class Principal(Frozen):
         return (scope.tenant, scope.user_id) == (self.tenant, self.user_id)
 
 
+class RunContext(BaseModel):
+    """The context of a run, which LangGraph Studio shows as a form: whose memory it is."""
+
+    user_id: str | None = Field(default=None, description="Whose memory it is, unless the server knows.")
+    tenant: str | None = Field(default=None, description="The organisation of the user.")
+    agent_id: str | None = Field(default=None, description="The agent whose memory of the user it is.")
+
+
 class ScopeOverrides(Frozen):
     """What one source says of the scope of a run; None for what it leaves open."""
 
@@ -78,10 +87,8 @@ def resolve_scope(
     """
     runs = _runs(run)
     server = next((user for runtime in runs if (user := _server_user(runtime))), None)
-    configured = [source.get("configurable") for source in (config, _current_config()) if source]
-    return resolve_sent(
-        *(runtime.context for runtime in runs), *configured, server=server, default=default, user_key=user_key
-    )
+    sent = (*(runtime.context for runtime in runs), *_configured(config))
+    return resolve_sent(*sent, server=server, default=default, user_key=user_key)
 
 
 def resolve_sent(
@@ -98,7 +105,7 @@ def resolve_sent(
     """
     server, default = server or ScopeOverrides(), default or ScopeOverrides()
     keys = (user_key,) if user_key else USER_KEYS
-    sent = [_read_sent(source, keys) for source in sources]
+    sent = [read_overrides(source, keys) for source in sources]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
         raise MissingUser(UNNAMED.replace("user_id", user_key) if user_key else UNNAMED)
@@ -149,9 +156,7 @@ def scope_of_request(request: object, context: object, server: ScopeOverrides | 
 def principal_of(user: object) -> Principal | None:
     """Return the principal that a LangGraph server's user is; None for one who is not authenticated."""
     named = overrides_of_user(user)
-    if named is None:
-        return None
-    return Principal.model_validate({"tenant": named.tenant or "default", "user_id": named.user_id})
+    return Principal(tenant=named.tenant or "default", user_id=named.user_id) if named else None
 
 
 def principal_of_run(runtime: Runtime[Any]) -> Principal | None:
@@ -171,47 +176,40 @@ def overrides_of_user(user: object) -> ScopeOverrides | None:
     return None if user_id is None else ScopeOverrides(user_id=user_id, tenant=fields.tenant)
 
 
-def read_overrides(source: object) -> ScopeOverrides:
+def read_overrides(source: object, user_keys: Sequence[str] = ("user_id",)) -> ScopeOverrides:
     """Read overrides from a mapping or an object (a pydantic model, a dataclass); empty values count as None."""
-    return ScopeOverrides(**{name: _first(_field(source, name)) for name in ScopeOverrides.model_fields})
-
-
-def _read_sent(source: object, user_keys: Sequence[str]) -> ScopeOverrides:
-    """Read overrides whose user stands under the first of some keys."""
-    user_id = _first(*(_field(source, key) for key in user_keys))
-    return read_overrides(source).model_copy(update={"user_id": user_id})
+    return ScopeOverrides(
+        user_id=_first(*(_field(source, key) for key in user_keys)),
+        tenant=_first(_field(source, "tenant")),
+        agent_id=_first(_field(source, "agent_id")),
+    )
 
 
 def thread_of(run: Run | None = None, config: RunnableConfig | None = None) -> str | None:
     """Return the id of a run's thread, which is the session of its messages; None without a thread."""
     known = (runtime.execution_info.thread_id for runtime in _runs(run) if runtime.execution_info)
-    configured = ((source or {}).get("configurable", {}).get("thread_id") for source in (config, _current_config()))
-    thread_id = _first(*known, *configured)
+    thread_id = _first(*known, *(configurable.get("thread_id") for configurable in _configured(config)))
     return None if thread_id is None else str(thread_id)
 
 
 def _runs(run: Run | None) -> list[Run]:
     """Return the run that was passed and the current one, as far as there are such."""
-    return [runtime for runtime in (run, _current_runtime()) if runtime is not None]
+    runs: list[Run | None] = [run]
+    with suppress(RuntimeError, KeyError):  # outside of a graph
+        runs.append(get_runtime())
+    return [known for known in runs if known is not None]
+
+
+def _configured(config: RunnableConfig | None) -> list[Mapping[str, Any]]:
+    """Return what is `configurable` in the config that was passed and in the current one, as far as there are such."""
+    configs = [config]
+    with suppress(RuntimeError):  # outside of a runnable
+        configs.append(get_config())
+    return [known.get("configurable") or {} for known in configs if known]
 
 
 def _server_user(run: Run) -> ScopeOverrides | None:
     return overrides_of_user(run.server_info.user) if run.server_info else None
-
-
-def _current_runtime() -> Runtime[Any] | None:
-    """Return the current runtime; None outside of a graph."""
-    try:
-        return get_runtime()
-    except (RuntimeError, KeyError):
-        return None
-
-
-def _current_config() -> RunnableConfig | None:
-    try:
-        return get_config()
-    except RuntimeError:
-        return None
 
 
 def _field(source: object, name: str) -> object:

@@ -5,13 +5,12 @@ the extra `mcp`. The server resolves whose memory a call is about, and a model c
 resolver each tool takes a `user_id`.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -111,11 +110,8 @@ class ProfileResult(BaseModel):
     """A quote a line; empty for none."""
 
 
-class ScopeResolver(Protocol):
-    """Resolve whose memory a call is about."""
-
-    def __call__(self, context: Context[Any, Any]) -> Scope:
-        """Return the scope of a call, or raise `EngramError`."""
+ScopeResolver = Callable[[Context[Any, Any]], Scope]
+"""Returns the scope of a call, or raises `EngramError`."""
 
 
 @dataclass(frozen=True)
@@ -151,25 +147,24 @@ class _Tools:
         return ProfileResult(text=self.memory().profile(**dict(scope)).text)
 
 
-def _scope_of_user(user_id: str) -> Scope:
-    return make_scope(user_id, "default", None)
-
-
 def _as_tool(method: Callable[..., BaseModel], resolve: ScopeResolver | None) -> Callable[..., BaseModel]:
     """Return a method as a tool that takes, in place of the scope, the context of its call, or the name of a user."""
     _, *parameters = signature(method).parameters.values()
-    name, caller, scope_of = ("context", Context[Any, Any], resolve) if resolve else ("user_id", User, _scope_of_user)
+    name, caller = ("context", Context[Any, Any]) if resolve else ("user_id", User)
 
     @wraps(method)
     def tool(**arguments: Any) -> BaseModel:
-        with _tool_errors():
-            return method(scope_of(arguments.pop(name)), **arguments)
+        named = arguments.pop(name)
+        try:
+            return method(resolve(named) if resolve else make_scope(named, "default", None), **arguments)
+        except EngramError as error:
+            raise ToolError(str(error)) from error
 
-    named = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=caller)]
-    named += [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    taken = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=caller)]
+    taken += [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
     returned = signature(method).return_annotation
-    tool.__signature__ = Signature(named, return_annotation=returned)  # type: ignore[attr-defined] # inspect's name
-    tool.__annotations__ = {parameter.name: parameter.annotation for parameter in named} | {"return": returned}
+    tool.__signature__ = Signature(taken, return_annotation=returned)  # type: ignore[attr-defined] # inspect's name
+    tool.__annotations__ = {parameter.name: parameter.annotation for parameter in taken} | {"return": returned}
     return tool
 
 
@@ -223,12 +218,3 @@ def _to_passages(found: Recollection) -> list[Passage]:
         )
         for evidence in found.evidence
     ]
-
-
-@contextmanager
-def _tool_errors() -> Iterator[None]:
-    """Report errors of this package to the model that called a tool."""
-    try:
-        yield
-    except EngramError as error:
-        raise ToolError(str(error)) from error

@@ -37,7 +37,7 @@ from langgraph_engram.integrations.transcripts import (
 )
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
-from langgraph_engram.schema import Metadata, Scope
+from langgraph_engram.schema import Metadata, Scope, Turn
 from langgraph_engram.state import Message
 
 try:
@@ -282,12 +282,11 @@ def _id_before(messages: Sequence[BaseMessage], index: int) -> str:
 
 def _without_visible(found: Recollection, thread_id: str | None, message_ids: set[str | None]) -> Recollection:
     """Leave out what the model sees anyway: evidence whose turns are all messages of its thread."""
-    unseen = [
-        evidence
-        for evidence in found.evidence
-        if not evidence.turns
-        or not all(turn.session_id == thread_id and turn.external_id in message_ids for turn in evidence.turns)
-    ]
+
+    def is_visible(turn: Turn) -> bool:
+        return turn.session_id == thread_id and turn.external_id in message_ids
+
+    unseen = [piece for piece in found.evidence if not piece.turns or not all(map(is_visible, piece.turns))]
     return found.model_copy(update={"evidence": unseen})
 
 

@@ -10,14 +10,12 @@ value go with it (docs/decisions/0021).
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Event, Lock, Thread
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLConfig
@@ -30,22 +28,14 @@ from langgraph_engram.screening import screen_value
 from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.clients import open_memory, open_server, translated_errors
 from langgraph_engram.stores.folders import OPEN_FOLDERS
-from langgraph_engram.stores.langgraph_store.batches import run_batch
-from langgraph_engram.stores.langgraph_store.indexer import BatchVectors, open_indexer
+from langgraph_engram.stores.langgraph_store.batches import BatchVectors, open_indexer, run_batch
 from langgraph_engram.stores.langgraph_store.items import Items
-from langgraph_engram.stores.langgraph_store.operations import CheckedBatch, checked_batch
-
-if TYPE_CHECKING:
-    from chromadb.api.client import Client
+from langgraph_engram.stores.langgraph_store.operations import checked
 
 log = logging.getLogger(__name__)
 
 PART = "items"
 """The part of a folder that holds items."""
-WHOLE_VALUE = ["$"]
-"""The path to all of a value, which items are found by by default."""
-SWEEP_MINUTES = 5.0
-"""The default interval between two sweeps."""
 
 
 class EngramStore(BaseStore):
@@ -70,15 +60,16 @@ class EngramStore(BaseStore):
             index: As `InMemoryStore` takes it: `embed` in place of the encoder, its `dims`, and the `fields` that items
                 are found by. None for the whole value by the encoder, False for no semantic search.
             ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else false: whether expired
-                items that have not been swept are left out; `sweep_interval_minutes` to sweep in the background.
+                items that have not been swept are left out; `sweep_interval_minutes`: how long after a sweep the next
+                call sweeps again, else only `sweep_ttl` does.
 
         Raises:
             InvalidInput: A name or number is invalid.
             StoreError: The store cannot be opened, or its items were indexed with another encoder.
         """
+        _check_index(index)
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
-        _check_index(index)
         if not isinstance(ttl or {}, Mapping):
             raise InvalidSetting(f'ttl is {ttl!r}: pass a mapping, such as {{"default_ttl": 60}}')
         choice = resolve(store, None, None, encoder)
@@ -87,14 +78,10 @@ class EngramStore(BaseStore):
         self.clock: Callable[[], datetime] = partial(datetime.now, UTC)
         self.index_config = None if index is False else IndexConfig(**(index or {}))
         self._indexer = None if index is False else open_indexer(index or {}, open_encoder(choice.encoder))
-        self._fields = None if index is False else list((index or {}).get("fields") or WHOLE_VALUE)
         self.embeddings = self._indexer.embeddings if self._indexer else None
-        self._items, self._release = self._open()
+        self._items, self._release = _open_items(self.location, self._indexer.name if self._indexer else None)
         self._closed = False
-        self._loop = _running_loop()
-        self._sweeper = _Sweeper(self.sweep_ttl)
-        if ttl and (minutes := ttl.get("sweep_interval_minutes")):
-            self._sweeper.start(minutes)
+        self._swept: datetime | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations as one batch: all reads see the store as it was before, and then the writes come.
@@ -112,39 +99,28 @@ class EngramStore(BaseStore):
             InvalidInput: Something else about an operation is invalid, or a value holds a secret that is refused
                 (`receive.secrets` in ENGRAM_SETTINGS). Nothing is written.
             StoreError: The store cannot be read or written, or is closed.
-            InvalidStateError: It is called in the event loop in which the store was opened, which it would block.
         """
-        if self._loop is not None and self._loop is _running_loop():
-            raise asyncio.InvalidStateError(
-                "a synchronous call would block the event loop in which the store was opened: await aget, aput, asearch"
-            )
-        batch = self._checked(ops)
-        return self._run(batch, self._indexer.embed(batch) if self._indexer else BatchVectors())
+        asked = [checked(op) for op in self._screened(list(ops))]
+        vectors = self._indexer.embed(asked) if self._indexer else BatchVectors()
+        ttl = self.ttl_config or {}
+        with self._in_use() as items:
+            now, minutes = self.clock(), ttl.get("sweep_interval_minutes")
+            if minutes and (self._swept is None or now - self._swept >= timedelta(minutes=minutes)):
+                items.sweep(now.timestamp())
+                self._swept = now
+            return run_batch(items, asked, vectors, now, omit_expired=bool(ttl.get("omit_expired")))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations as one batch without blocking the event loop; see `batch`."""
-        batch = await asyncio.to_thread(self._checked, list(ops))
-        vectors = await self._indexer.aembed(batch) if self._indexer else BatchVectors()
-        return await asyncio.to_thread(self._run, batch, vectors)
+        """Run operations as one batch in a thread, without blocking the event loop; see `batch`."""
+        return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
         """Remove the expired items, and return how many there were."""
         with self._in_use() as items:
             return items.sweep(self.clock().timestamp())
 
-    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
-        """Sweep in the background; `ttl` with `sweep_interval_minutes` has started it already."""
-        self._sweeper.start(
-            sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
-        )
-
-    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop sweeping; wait at most `timeout` seconds for a sweep under way, and return whether it has ended."""
-        return self._sweeper.stop(timeout)
-
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""
-        self._sweeper.stop()
         with self._items.lock:  # a batch under way is done first
             closed, self._closed = self._closed, True
             if not closed:
@@ -154,21 +130,9 @@ class EngramStore(BaseStore):
         """Return the store itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Close."""
         self.close()
-
-    def _open(self) -> tuple[Items, Callable[[], None]]:
-        items, release = _open_items(self.location)
-        with ExitStack() as failed:
-            failed.callback(release)
-            if self._indexer:
-                with items.held(), translated_errors(self.location):
-                    items.require_encoder(self._indexer.name)
-            failed.pop_all()
-        return items, release
 
     @contextmanager
     def _in_use(self) -> Iterator[Items]:
@@ -177,28 +141,18 @@ class EngramStore(BaseStore):
                 raise StoreError(f"the store {self.location!r} is closed: open it again")
             yield self._items
 
-    def _checked(self, ops: Iterable[Op]) -> CheckedBatch:
-        """Check operations, and screen what they put for secrets, as messages are (`receive.secrets`)."""
+    def _screened(self, ops: Sequence[Op]) -> Sequence[Op]:
+        """Screen what operations put for secrets, as messages are (`receive.secrets`)."""
         if self._receive.secrets == "keep":
-            return checked_batch(ops, self._fields)
-        screened: list[Op] = []
-        masked = 0
+            return ops
         try:
-            for op in ops:
-                value, count = screen_value(op.value, self._receive) if isinstance(op, PutOp) else (None, 0)
-                screened.append(op._replace(value=value) if isinstance(op, PutOp) else op)
-                masked += count
+            values, masked = screen_value([op.value if isinstance(op, PutOp) else None for op in ops], self._receive)
         except RecursionError as error:
             raise InvalidInput("a value is nested too deeply to be screened: give a flatter one") from error
-        batch = checked_batch(screened, self._fields)
         if masked:
             log.warning("%d secrets were masked in what is put into the store (receive.secrets)", masked)
-        return batch
-
-    def _run(self, batch: CheckedBatch, vectors: BatchVectors) -> list[Result]:
-        omit_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        with self._in_use() as items:
-            return run_batch(items, batch, vectors, self.clock(), omit_expired=omit_expired)
+        pairs = zip(ops, values, strict=True)
+        return [op._replace(value=value) if isinstance(op, PutOp) else op for op, value in pairs]
 
 
 @asynccontextmanager
@@ -227,64 +181,21 @@ def _check_index(index: object) -> None:
         )
 
 
-def _open_items(location: str) -> tuple[Items, Callable[[], None]]:
-    """Open the items of a store, and return what closes them; to be called once."""
+def _open_items(location: str, encoder: str | None) -> tuple[Items, Callable[[], None]]:
+    """Open the items of a store for an encoder of this name, and return what closes them; to be called once."""
     kind = kind_of_location(location)
-    if kind == "folder":
-        folder = Path(location).expanduser().resolve()
-        items = OPEN_FOLDERS.acquire(folder, PART, lambda client: _items_in(client(), folder))
-        return items, partial(OPEN_FOLDERS.release, folder, PART)
-    client, close = open_memory() if kind == "memory" else open_server(location)
     with ExitStack() as failed, translated_errors(location):
-        failed.callback(close)
-        items = Items(client, location)
+        if kind == "folder":
+            folder = Path(location).expanduser().resolve()
+            items = OPEN_FOLDERS.acquire(folder, PART, lambda client: Items(client(), str(folder), folder))
+            release: Callable[[], None] = partial(OPEN_FOLDERS.release, folder, PART)
+            failed.callback(release)
+        else:
+            client, release = open_memory() if kind == "memory" else open_server(location)
+            failed.callback(release)
+            items = Items(client, location)
+        if encoder:
+            with items.held():
+                items.require_encoder(encoder)
         failed.pop_all()
-    return items, close
-
-
-def _items_in(client: "Client", folder: Path) -> Items:
-    with translated_errors(str(folder)):
-        return Items(client, str(folder), folder)
-
-
-class _Sweeper:
-    """A background thread that removes expired items. It may be started and stopped from any thread."""
-
-    def __init__(self, sweep: Callable[[], int]) -> None:
-        """Sweep by a function that returns how many items it has removed."""
-        self._sweep, self._lock = sweep, Lock()
-        self._running: tuple[Thread, Event] | None = None
-
-    def start(self, minutes: float) -> None:
-        """Sweep every so many minutes. Starting twice is harmless: the first interval stays."""
-        with self._lock:
-            if self._running is None:
-                stop = Event()
-                thread = Thread(target=self._run, args=(minutes * 60, stop), name="engram-sweeper", daemon=True)
-                self._running = thread, stop
-                thread.start()
-
-    def stop(self, timeout: float | None = None) -> bool:
-        """Stop, and wait at most `timeout` seconds for a sweep under way; return whether it has stopped."""
-        with self._lock:
-            running, self._running = self._running, None
-        if running is None:
-            return True
-        thread, stop = running
-        stop.set()
-        thread.join(timeout)
-        return not thread.is_alive()
-
-    def _run(self, seconds: float, stop: Event) -> None:
-        while not stop.wait(seconds):
-            try:
-                log.debug("%d expired items swept", self._sweep())
-            except StoreError as error:
-                log.warning("expired items were not swept: %s", error)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+    return items, release

@@ -8,7 +8,8 @@ as JSON. Errors are reported to the model, so that the agent goes on; only a mis
 fix, is raised.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -177,16 +178,13 @@ class _MemoryTools:
 
     def save_memory(self, text: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED) -> Result:
         """Save a note of the agent, in the session of the thread."""
-
-        def save(scope: Scope, run: Run | None) -> Result:
+        with self._scoped(config, runtime) as (scope, run):
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             session = thread_of(run, config)
             receipt = self.memory.remember([note], session_id=session, metadata=self.metadata, **dict(scope))
             request = remember_request(scope, to_messages([note]), session, close_session=False)
             saved = _saved_memory(self.memory, scope, receipt, request)
             return _saved(saved), saved.model_dump(mode="json")
-
-        return self._run(save, config, runtime)
 
     def search_memory(
         self,
@@ -197,39 +195,32 @@ class _MemoryTools:
         runtime: ToolRuntime[Any, Any] = NOT_INJECTED,
     ) -> Result:
         """Search, without calling a model."""
-
-        def search(scope: Scope, _: Run | None) -> Result:
-            found = self.memory.search(
-                query,
-                budget=self.budget,
-                now=datetime.now(UTC),
-                filters=both(self.filters, filters),
-                limit=min((number for number in (limit, self.limit) if number is not None), default=None),
-                **dict(scope),
-            )
+        limits = [number for number in (limit, self.limit) if number is not None]
+        with self._scoped(config, runtime) as (scope, _):
+            asked = {"filters": both(self.filters, filters), "limit": min(limits, default=None), **dict(scope)}
+            found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **asked)
             return self.redact(format_recalled(found, with_ids=self.shows_ids)), found.model_dump(mode="json")
-
-        return self._run(search, config, runtime)
 
     def forget_memory(
         self, memory_id: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED
     ) -> Result:
         """Forget the messages that a memory comes from, once a person approves."""
-
-        def forget(scope: Scope, _: Run | None) -> Result:
+        with self._scoped(config, runtime) as (scope, _):
             selected = _select_by_id(self.memory, scope, memory_id, self.filters)
             if self.asks_to_forget:
                 _require_approval(selected)
             receipt = _forget(self.memory, scope, selected)
             return _forgotten(receipt), receipt.model_dump(mode="json")
 
-        return self._run(forget, config, runtime)
+    @contextmanager
+    def _scoped(self, config: RunnableConfig, runtime: object) -> Iterator[tuple[Scope, Run | None]]:
+        """Give the scope of the run, and report errors to the agent.
 
-    def _run(self, do: Callable[[Scope, Run | None], Result], config: RunnableConfig, runtime: object) -> Result:
-        """Run a tool for the scope of the run. Only a `ToolRuntime` is trusted: anything else was sent by the model."""
+        Only a `ToolRuntime` is trusted: anything else was sent by the model.
+        """
         run = runtime if isinstance(runtime, ToolRuntime) else None
         try:
-            return do(resolve_scope(run, config, self.default, self.user_key), run)
+            yield resolve_scope(run, config, self.default, self.user_key), run
         except EngramError as error:
             raise ToolException(str(error)) from error
 
@@ -315,8 +306,8 @@ def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, request: Remem
     """Return a receipt with the ids of the turn that a request of one message is, and of the records that cite it."""
     index, stored = memory.store.index(scope), screen(request, memory.settings.receive)
     turns = index.session_turns(name_session(stored))
-    found = [turn for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
-    turn_id = found[-1].turn_id if found else None
+    found = [turn.turn_id for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
+    turn_id = found[-1] if found else None
     record_ids = [record.record_id for record in index.records.citing(turn_id)] if turn_id else []
     return SavedMemory(**dict(receipt), turn_id=turn_id, record_ids=record_ids)
 

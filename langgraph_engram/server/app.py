@@ -5,8 +5,6 @@ threads, and one deploys. `RouteGuardMiddleware` blocks them.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -26,7 +24,7 @@ from langgraph_engram.integrations.mcp import build_mcp_server
 from langgraph_engram.schema import Scope as MemoryScope
 from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
-from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.server.inspector.pages import inspector_routes
 from langgraph_engram.stores.base import kind_of_location
 
 NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -45,13 +43,6 @@ def scope_of_caller(context: Context[Any, Any]) -> MemoryScope:
 MCP = build_mcp_server(factory.memory, scope_of_caller if CREDENTIALS.configured else None)
 MCP.streamable_http_app(json_response=True, stateless_http=True, transport_security=NO_HOST_CHECK)
 MCP_ENDPOINT = StreamableHTTPASGIApp(MCP.session_manager)
-
-
-@asynccontextmanager
-async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001 - Starlette hands it over
-    """Accept calls of tools while the server runs."""
-    async with MCP.session_manager.run():
-        yield
 
 
 BLOCKED_ROUTES = ("/internal", "/deploy")
@@ -101,5 +92,5 @@ app = Starlette(
         *inspector_routes(factory.memory, CREDENTIALS),
     ],
     middleware=[Middleware(RouteGuardMiddleware)],
-    lifespan=lifespan,
+    lifespan=lambda app: MCP.session_manager.run(),  # noqa: ARG005 - calls of tools are accepted while it runs
 )

@@ -16,8 +16,8 @@ from langgraph_sdk import Auth
 
 from langgraph_engram.integrations.identity import Principal, principal_of
 from langgraph_engram.server.credentials import is_local_request, read_credentials, token_of
-from langgraph_engram.server.inputs import problem_of_run
 from langgraph_engram.server.inspector.visit import is_inspector_path
+from langgraph_engram.server.served_graphs import problem_of_run
 
 OWNER = "owner"
 """The metadata key of the owner."""

@@ -6,13 +6,14 @@ Heavy libraries are imported at the first call, so that a server starts quickly.
 from collections.abc import Callable
 from functools import cache, wraps
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from langgraph_engram.graphs.read import ReadGraph
     from langgraph_engram.graphs.write import WriteGraph
     from langgraph_engram.integrations.agent import Agent
     from langgraph_engram.memory import Memory
+    from langgraph_engram.stores.base import Store
 
 Part = TypeVar("Part")
 LOCK = RLock()
@@ -46,21 +47,20 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
     from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.graphs.write import build_write_graph
-    from langgraph_engram.integrations.identity import Identify
+    from langgraph_engram.integrations.identity import Identify, RunContext
     from langgraph_engram.rule_model.model import RuleModel
-    from langgraph_engram.server.inputs import ServedContext, ServedReadInput, ServedWriteInput
     from langgraph_engram.server.scoped_store import ScopedStore
-    from langgraph_engram.server.typed_graph import with_typed_state
+    from langgraph_engram.server.served_graphs import ServedReadInput, ServedWriteInput, with_typed_state
     from langgraph_engram.state import RecallRequest, RememberRequest
 
     served = memory()
-    store, model, settings = ScopedStore(served.store), served.model, served.settings
+    store, model, settings = cast("Store", ScopedStore(served.store)), served.model, served.settings
     write = build_write_graph(
         store,
         model,
         settings,
         compressor=resolve_compressor(settings.extract),
-        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, ServedContext),
+        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext),
     )
     read = build_read_graph(
         store,
@@ -68,7 +68,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
         RuleModel(),
         settings,
         reranker=resolve_reranker(settings.retrieve),
-        entry=EntryNode(Identify(RecallRequest), ServedReadInput, ServedContext),
+        entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext),
     )
     return with_typed_state(write), with_typed_state(read)
 

@@ -1,28 +1,121 @@
-"""Run a checked batch over the items of a store: its reads, and then its writes."""
+"""Run a checked batch over the items of a store: its texts are embedded, then come its reads, and then its writes.
 
-from collections.abc import Mapping, Sequence
+Texts are embedded with LangChain's `Embeddings`, or with an `Encoder` as such.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from inspect import iscoroutinefunction
+from itertools import chain
+from typing import Any
 
-from langgraph.store.base import GetOp, Item, ListNamespacesOp, Result, SearchItem, SearchOp
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import (
+    GetOp,
+    IndexConfig,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    ensure_embeddings,
+    get_text_at_path,
+)
 
-from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.stores.langgraph_store.filters import passes
-from langgraph_engram.stores.langgraph_store.indexer import BatchVectors
+from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.embeddings.langchain import name_of
+from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from langgraph_engram.stores.langgraph_store.items import Address, Items, Namespace, StoredItem
-from langgraph_engram.stores.langgraph_store.operations import CheckedBatch, Write, matches
+from langgraph_engram.stores.langgraph_store.operations import matches, passes
+
+WHOLE_VALUE = ["$"]
+"""The path to all of a value, which items are found by by default."""
+
+
+@dataclass(frozen=True)
+class BatchVectors:
+    """The vectors of a batch, of length 1 each, or 0."""
+
+    items: Mapping[Address, Vectors] = field(default_factory=dict)
+    """What each written item is found by, one vector after another."""
+    queries: Mapping[str, Vectors] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Indexer:
+    """Embed documents as documents and queries as queries, in one vector space."""
+
+    embeddings: Embeddings
+    name: str
+    """What identifies the vector space."""
+    fields: Sequence[str]
+    """The paths to what items are found by, where a write names none."""
+    dimensions: int | None = None
+    """The size of a vector; None for any."""
+
+    def embed(self, ops: Sequence[Op]) -> BatchVectors:
+        """Embed what the writes of a batch are found by, and its queries, each text once."""
+        texts = {address: self._texts_of(op) for address, op in _writes_of(ops).items() if op.value is not None}
+        documents = list(dict.fromkeys(chain.from_iterable(texts.values())))
+        queries = list(dict.fromkeys(op.query for op in ops if isinstance(op, SearchOp) and op.query))
+        found = self._by_text(documents, self.embeddings.embed_documents(documents) if documents else [])
+        asked = self._by_text(queries, [self.embeddings.embed_query(query) for query in queries])
+        items = {address: [found[text] for text in of_item] for address, of_item in texts.items() if of_item}
+        return BatchVectors({address: np.concatenate(vectors) for address, vectors in items.items()}, asked)
+
+    def _texts_of(self, op: PutOp) -> list[str]:
+        paths = self.fields if op.index is None else op.index or ()
+        return list(dict.fromkeys(text for path in paths for text in get_text_at_path(op.value, path)))
+
+    def _by_text(self, texts: Sequence[str], vectors: Sequence[Sequence[float]]) -> dict[str, Vectors]:
+        """Return vectors scaled to length 1, but for those of zeros."""
+        sizes = sorted({len(vector) for vector in vectors})
+        wanted = [self.dimensions or size for size in sizes[:1]]
+        if len(vectors) != len(texts) or sizes != wanted or 0 in sizes:
+            raise EncoderUnavailable(
+                f"{self.name!r} gave {len(vectors)} vectors of {sizes} dimensions for {len(texts)} texts: check the "
+                f"embeddings, and `dims`"
+            )
+        rows = np.asarray(vectors, dtype=np.float64).reshape(len(texts), *sizes or (0,))
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return dict(zip(texts, np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32), strict=True))
+
+
+def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
+    """Open what embeds items and queries."""
+    embed, fields, dimensions = index.get("embed"), list(index.get("fields") or WHOLE_VALUE), index.get("dims")
+    if embed is None:
+        return Indexer(_OfEncoder(encoder), encoder.name, fields)
+    if not isinstance(embed, str | Embeddings) and not callable(embed):
+        raise InvalidSetting(f"invalid `embed` {embed!r}: give LangChain `Embeddings`, a function, or 'provider:model'")
+    embeddings = ensure_embeddings(partial(_awaited, embed) if iscoroutinefunction(embed) else embed)
+    name = name_of(embeddings) if isinstance(embed, str | Embeddings) else _name_of_function(embed)
+    return Indexer(embeddings, f"{name}:{dimensions}" if dimensions else name, fields, dimensions)
 
 
 def run_batch(
-    items: Items, batch: CheckedBatch, vectors: BatchVectors, now: datetime, *, omit_expired: bool
+    items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datetime, *, omit_expired: bool
 ) -> list[Result]:
-    """Run a batch over items that are held."""
-    reads = _Reads(items, vectors.queries, now.timestamp(), omit_expired)
-    results = reads.results(batch)
+    """Run checked operations over items that are held."""
+    got = items.get((op.namespace, op.key) for op in ops if isinstance(op, GetOp))
+    reads = _Reads(items, got, vectors.queries, now.timestamp(), omit_expired)
+    results = [reads.result(op) for op in ops]
     items.refresh(reads.touched, now.timestamp())
-    replaced = items.get(write.address for write in batch.writes)
-    items.put([_new_item(write, replaced, vectors, now) for write in batch.writes if write.text is not None])
-    items.delete(write.address for write in batch.writes if write.text is None)
+    writes = _writes_of(ops)
+    replaced = items.get(writes)
+    items.put(
+        _new_item(op, replaced.get(address), vectors.items.get(address), now)
+        for address, op in writes.items()
+        if op.value is not None
+    )
+    items.delete(address for address, op in writes.items() if op.value is None)
     return results
 
 
@@ -31,6 +124,8 @@ class _Reads:
     """The reads of one batch."""
 
     items: Items
+    got: Mapping[Address, StoredItem]
+    """The items that it gets by their addresses."""
     queries: Mapping[str, Vectors]
     now: float
     """Seconds since 1970."""
@@ -38,29 +133,25 @@ class _Reads:
     touched: list[StoredItem] = field(default_factory=list)
     """Items that were read and whose time to live restarts."""
 
-    def results(self, batch: CheckedBatch) -> list[Result]:
-        """Return the result of each operation; None for a write."""
-        found = self.items.get((op.namespace, op.key) for op in batch.ops if isinstance(op, GetOp))
-        results: list[Result] = []
-        for op in batch.ops:
-            match op:
-                case GetOp():
-                    results.append(self._get(op, found))
-                case SearchOp():
-                    results.append(self._search(op))
-                case ListNamespacesOp():
-                    results.append(self._list(op))
-                case _:
-                    results.append(None)
-        return results
+    def result(self, op: Op) -> Result:
+        """Return the result of an operation; None for a write."""
+        match op:
+            case GetOp():
+                return self._get(op)
+            case SearchOp():
+                return self._search(op)
+            case ListNamespacesOp():
+                return self._list(op)
+        return None
 
-    def _get(self, op: GetOp, found: Mapping[Address, StoredItem]) -> Item | None:
-        item = found.get((op.namespace, op.key))
+    def _get(self, op: GetOp) -> Item | None:
+        item = self.got.get((op.namespace, op.key))
         if item is None or self._is_hidden(item):
             return None
         if op.refresh_ttl:
             self.touched.append(item)
-        return item.as_item()
+        times = {"created_at": item.created_at, "updated_at": item.updated_at}
+        return Item(value=item.value, key=op.key, namespace=op.namespace, **times)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         items = [item for item in self.items.under(op.namespace_prefix) if not self._is_hidden(item)]
@@ -71,17 +162,13 @@ class _Reads:
         hits = ranked[op.offset : op.offset + op.limit]
         if op.refresh_ttl:
             self.touched += [item for item, _ in hits]
-        return [item.as_search_item(score) for item, score in hits]
+        return [SearchItem(*item.address, item.value, item.created_at, item.updated_at, score) for item, score in hits]
 
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
         if self.omit_expired:
             self.items.sweep(self.now)
         conditions = op.match_conditions or ()
-        listed = (
-            namespace
-            for namespace in self.items.namespaces()
-            if all(matches(namespace, condition) for condition in conditions)
-        )
+        listed = (known for known in self.items.namespaces() if all(matches(known, wanted) for wanted in conditions))
         distinct = sorted({namespace[: op.max_depth] for namespace in listed})  # None takes all of it
         return distinct[op.offset : op.offset + op.limit]
 
@@ -101,18 +188,45 @@ def _nearest_first(items: Sequence[StoredItem], query: Vectors) -> list[tuple[St
     return sorted(scored, key=lambda hit: float("inf") if hit[1] is None else -hit[1])
 
 
-def _new_item(write: Write, replaced: Mapping[Address, StoredItem], vectors: BatchVectors, now: datetime) -> StoredItem:
+def _writes_of(ops: Sequence[Op]) -> dict[Address, PutOp]:
+    """Return the writes of a batch. Of several to one address the last one counts."""
+    return {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+
+
+def _new_item(op: PutOp, before: StoredItem | None, vectors: Vectors | None, now: datetime) -> StoredItem:
     """Return the item of a write. One that is replaced keeps its `created_at`, unless it has expired."""
-    before = replaced.get(write.address)
-    is_update = before is not None and not before.expired(now.timestamp())
-    namespace, key = write.address
     return StoredItem(
-        namespace,
-        key,
-        text=write.text or "",
-        created_at=before.created_at if before is not None and is_update else now,
+        (op.namespace, op.key),
+        text=json.dumps(op.value),
+        created_at=now if before is None or before.expired(now.timestamp()) else before.created_at,
         updated_at=now,
-        vectors=vectors.of(write.indexed_texts),
-        ttl=write.ttl,
-        expires_at=None if write.ttl is None else now.timestamp() + write.ttl * 60,
+        vectors=vectors,
+        ttl=op.ttl,
+        expires_at=None if op.ttl is None else now.timestamp() + op.ttl * 60,
     )
+
+
+@dataclass(frozen=True)
+class _OfEncoder(Embeddings):
+    """An `Encoder` as LangChain's `Embeddings`."""
+
+    encoder: Encoder
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self.encoder.encode(texts).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def _awaited(
+    embed: Callable[[list[str]], Coroutine[Any, Any, list[list[float]]]], texts: list[str]
+) -> list[list[float]]:
+    """Call an asynchronous function; batches are run where no event loop is."""
+    return asyncio.run(embed(texts))
+
+
+def _name_of_function(function: object) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"

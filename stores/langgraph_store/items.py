@@ -8,7 +8,7 @@ characters and zero bytes, which Chroma refuses or cuts at, pass through.
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from langgraph.store.base import Item, SearchItem
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
@@ -42,8 +41,7 @@ FLOAT32 = np.dtype("<f4")
 class StoredItem:
     """One item."""
 
-    namespace: Namespace
-    key: str
+    address: Address
     text: str
     """The value as JSON."""
     created_at: datetime
@@ -54,11 +52,6 @@ class StoredItem:
     """Minutes from the last read or write until it expires; None for never."""
     expires_at: float | None = None
     """Seconds since 1970 at which it expires."""
-
-    @property
-    def address(self) -> Address:
-        """Return its namespace and key."""
-        return self.namespace, self.key
 
     @property
     def value(self) -> dict[str, Any]:
@@ -72,15 +65,6 @@ class StoredItem:
     def score(self, query: Vectors) -> float | None:
         """Return the cosine of its nearest vector to a query of length 1, in -1..1; None if it has no vectors."""
         return None if self.vectors is None else float((self.vectors.reshape(-1, len(query)) @ query).max())
-
-    def as_item(self) -> Item:
-        """Return it as what LangGraph's `get` returns."""
-        times = {"created_at": self.created_at, "updated_at": self.updated_at}
-        return Item(namespace=self.namespace, key=self.key, value=self.value, **times)
-
-    def as_search_item(self, score: float | None) -> SearchItem:
-        """Return it as what LangGraph's `search` returns."""
-        return SearchItem(self.namespace, self.key, self.value, self.created_at, self.updated_at, score)
 
 
 class Items:
@@ -116,13 +100,13 @@ class Items:
 
     def get(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
         """Return the items at addresses; an address that has none is left out."""
-        ids = [_id_of(address) for address in dict.fromkeys(addresses)]
-        pages = (self._rows.get(ids=page, include=["metadatas"]) for page in _split(ids))
+        ids = map(json.dumps, dict.fromkeys(addresses))
+        pages = (self._rows.get(ids=page, include=["metadatas"]) for page in _pages(ids))
         return {item.address: item for page in pages for item in _items_of(page)}
 
     def under(self, prefix: Namespace) -> list[StoredItem]:
         """Return the items whose namespace begins with a prefix, the oldest first."""
-        where: Any = {_prefix_field(len(prefix)): json.dumps(prefix)} if prefix else None
+        where: Any = _prefixes(prefix, len(prefix)) if prefix else None
         items = _items_of(self._rows.get(where=where, include=["metadatas"]))
         return sorted(items, key=lambda item: item.created_at)
 
@@ -130,24 +114,24 @@ class Items:
         """Return the namespaces that hold items."""
         return {_address_of(row_id)[0] for row_id in self._rows.get(include=[])["ids"]}
 
-    def put(self, items: Sequence[StoredItem]) -> None:
+    def put(self, items: Iterable[StoredItem]) -> None:
         """Write items over what is at their addresses, each whole or not at all."""
-        for page in _split(items):
+        for page in _pages(items):
             self._rows.upsert(
-                ids=[_id_of(item.address) for item in page],
+                ids=[json.dumps(item.address) for item in page],
                 embeddings=np.ones((len(page), 1), dtype=np.float32),  # Chroma wants one, and nothing asks for it
                 metadatas=[_row_of(item) for item in page],
             )
 
     def delete(self, addresses: Iterable[Address]) -> None:
         """Remove what is at addresses."""
-        for page in _split([_id_of(address) for address in addresses]):
+        for page in _pages(map(json.dumps, addresses)):
             self._rows.delete(ids=page)
 
     def refresh(self, items: Iterable[StoredItem], now: float) -> None:
         """Restart the time to live of items at `now`. What another process has removed stays removed."""
-        expiries = {_id_of(item.address): now + item.ttl * 60 for item in items if item.ttl is not None}
-        for page in _split(expiries):
+        expiries = {json.dumps(item.address): now + item.ttl * 60 for item in items if item.ttl is not None}
+        for page in _pages(expiries):
             self._rows.update(ids=page, metadatas=[{"expires_at": expiries[row_id]} for row_id in page])
 
     def sweep(self, now: float) -> int:
@@ -162,27 +146,22 @@ class Items:
         return self._rows.metadata or {}
 
 
-def _id_of(address: Address) -> str:
-    return json.dumps(address)
-
-
 def _address_of(row_id: str) -> Address:
     namespace, key = json.loads(row_id)
     return tuple(namespace), key
 
 
-def _prefix_field(size: int) -> str:
-    return f"under_{size}"
+def _prefixes(namespace: Namespace, shortest: int = 1) -> dict[str, str]:
+    """Return the prefixes of a namespace, each under a key that names its length."""
+    return {f"under_{size}": json.dumps(namespace[:size]) for size in range(shortest, len(namespace) + 1)}
 
 
 def _row_of(item: StoredItem) -> dict[str, str | float | None]:
     """Write an item as flat metadata; None removes a key that the item before it had."""
-    sizes = range(1, len(item.namespace) + 1)
-    vectors = None if item.vectors is None else b64encode(item.vectors.astype(FLOAT32).tobytes()).decode()
     return {
-        **{_prefix_field(size): json.dumps(item.namespace[:size]) for size in sizes},
+        **_prefixes(item.address[0]),
         "value": item.text,
-        "vectors": vectors,
+        "vectors": None if item.vectors is None else b64encode(item.vectors.astype(FLOAT32).tobytes()).decode(),
         "created_at": item.created_at.isoformat(),
         "updated_at": item.updated_at.isoformat(),
         "ttl": item.ttl,
@@ -200,11 +179,9 @@ def _items_of(page: Mapping[str, Any]) -> list[StoredItem]:
 
 
 def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
-    namespace, key = _address_of(row_id)
     vectors = row.get("vectors")
     return StoredItem(
-        namespace,
-        key,
+        _address_of(row_id),
         text=row["value"],
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
@@ -214,6 +191,6 @@ def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
     )
 
 
-def _split(values: Collection[Any]) -> Iterator[list[Any]]:
+def _pages(values: Iterable[Any]) -> Iterator[list[Any]]:
     listed = list(values)
     return (listed[start : start + ROWS_PER_REQUEST] for start in range(0, len(listed), ROWS_PER_REQUEST))

@@ -1,69 +1,54 @@
-"""Check the operations of a batch before anything is read or written, and find what they ask for."""
+"""Check the operations of a batch before anything is done, and decide what passes the conditions of a read.
+
+Filters mean what they mean to LangGraph's stores over databases, and values compare as JSON does.
+"""
 
 import json
+import operator
 import reprlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    SearchOp,
-    get_text_at_path,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.stores.langgraph_store.filters import checked_filter
-from langgraph_engram.stores.langgraph_store.items import Address, Namespace
+from langgraph_engram.stores.langgraph_store.items import Namespace
 
 MOST_MINUTES = 1e9
 """A longer time to live is a mistake: 1,900 years."""
+ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+OPERATORS = ("$eq", "$ne", *ORDERINGS)
+ORDERED = (int, float, str)
+"""The types that have an order; a boolean is an int."""
 
 
-@dataclass(frozen=True)
-class Write:
-    """A write that has been checked."""
-
-    address: Address
-    text: str | None
-    """The value as JSON; None to remove the item."""
-    indexed_texts: tuple[str, ...] = ()
-    """The texts that it is found by."""
-    ttl: float | None = None
-    """Minutes to live; None for never to expire."""
-
-
-@dataclass(frozen=True)
-class CheckedBatch:
-    """A batch that has been checked."""
-
-    ops: tuple[Op, ...]
-    writes: tuple[Write, ...]
-    """To distinct addresses."""
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Return the texts to be embedded as documents, each once."""
-        return list(dict.fromkeys(text for write in self.writes for text in write.indexed_texts))
-
-    @cached_property
-    def queries(self) -> list[str]:
-        """Return the texts to be embedded as queries, each once."""
-        return list(dict.fromkeys(op.query for op in self.ops if isinstance(op, SearchOp) and op.query))
-
-
-def checked_batch(ops: Iterable[Op], fields: Sequence[str] | None) -> CheckedBatch:
-    """Check a batch. Of several writes to one address the last one counts."""
-    checked = tuple(map(_checked, ops))
-    last = {(op.namespace, op.key): op for op in checked if isinstance(op, PutOp)}
-    return CheckedBatch(checked, tuple(_write(op, fields) for op in last.values()))
+def checked(op: Op) -> Op:
+    """Return an operation with tuples for namespaces, text for keys, and a value as it comes back from JSON."""
+    match op:
+        case GetOp():
+            return op._replace(namespace=_labels(op.namespace), key=str(op.key))
+        case PutOp():
+            _check_put(op)
+            value = None if op.value is None else _as_stored(op.value)
+            return op._replace(namespace=_labels(op.namespace), key=str(op.key), value=value)
+        case SearchOp():
+            _check_window(op.limit, op.offset)
+            _check_filter({} if op.filter is None else op.filter)
+            if op.query is not None and not isinstance(op.query, str):
+                raise InvalidInput(f"invalid query {reprlib.repr(op.query)}: give text, or None")
+            return op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        case ListNamespacesOp():
+            _check_window(op.limit, op.offset)
+            if op.max_depth is not None and not _is_count(op.max_depth):
+                raise InvalidInput(f"invalid max_depth {reprlib.repr(op.max_depth)}: give a number of labels, or None")
+            return op._replace(match_conditions=_conditions(op.match_conditions or ()))
+    raise InvalidInput(f"invalid operation {reprlib.repr(op)}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 
 
 def matches(namespace: Namespace, condition: MatchCondition) -> bool:
@@ -73,47 +58,22 @@ def matches(namespace: Namespace, condition: MatchCondition) -> bool:
     return len(end) == size and all(wanted in ("*", label) for wanted, label in zip(condition.path, end, strict=True))
 
 
-def _write(op: PutOp, fields: Sequence[str] | None) -> Write:
-    address = op.namespace, op.key
-    if op.value is None:
-        return Write(address, None)
-    text = _as_json(op.value)
-    paths = () if fields is None or op.index is False else fields if op.index is None else op.index
-    value = json.loads(text) if paths else {}
-    indexed_texts = dict.fromkeys(found for path in paths for found in get_text_at_path(value, path))
-    return Write(address, text, tuple(indexed_texts), op.ttl)
+def passes(value: dict[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether a value passes a filter; a key with dots that is no key of the value is a path."""
+    return all(
+        _meets(value[name] if name in value else _at(value, name), condition) for name, condition in wanted.items()
+    )
 
 
-def _as_json(value: object) -> str:
+def _as_stored(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"invalid value of an item {reprlib.repr(value)}: give a mapping with text keys")
     try:
-        return json.dumps(dict(value))
+        return cast("dict[str, Any]", json.loads(json.dumps(dict(value))))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"a value that cannot be JSON: {error}; give text, numbers, booleans, lists, mappings"
         ) from error
-
-
-def _checked(op: Op) -> Op:
-    """Return an operation with tuples for namespaces and text for keys."""
-    match op:
-        case GetOp():
-            return op._replace(namespace=_labels(op.namespace), key=str(op.key))
-        case PutOp():
-            _check_put(op)
-            return op._replace(namespace=_labels(op.namespace), key=str(op.key))
-        case SearchOp():
-            _check_window(op.limit, op.offset)
-            if op.query is not None and not isinstance(op.query, str):
-                raise InvalidInput(f"invalid query {reprlib.repr(op.query)}: give text, or None")
-            return op._replace(namespace_prefix=_labels(op.namespace_prefix), filter=checked_filter(op.filter))
-        case ListNamespacesOp():
-            _check_window(op.limit, op.offset)
-            if op.max_depth is not None and not _is_count(op.max_depth):
-                raise InvalidInput(f"invalid max_depth {reprlib.repr(op.max_depth)}: give a number of labels, or None")
-            return op._replace(match_conditions=_conditions(op.match_conditions or ()))
-    raise InvalidInput(f"invalid operation {reprlib.repr(op)}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 
 
 def _check_put(op: PutOp) -> None:
@@ -140,15 +100,12 @@ def _is_count(value: object) -> bool:
 def _conditions(conditions: Any) -> tuple[MatchCondition, ...]:
     if not isinstance(conditions, Sequence) or isinstance(conditions, str | bytes):
         raise InvalidInput(f"invalid conditions {reprlib.repr(conditions)}: give a list")
-    return tuple(map(_condition, conditions))
-
-
-def _condition(condition: object) -> MatchCondition:
-    if not isinstance(condition, MatchCondition):
-        raise InvalidInput(f"invalid condition {reprlib.repr(condition)}: give a MatchCondition")
-    if condition.match_type not in ("prefix", "suffix"):
-        raise InvalidInput(f"Unsupported match type: {condition.match_type!r}; choose 'prefix' or 'suffix'")
-    return MatchCondition(condition.match_type, _labels(condition.path))
+    for condition in conditions:
+        if not isinstance(condition, MatchCondition):
+            raise InvalidInput(f"invalid condition {reprlib.repr(condition)}: give a MatchCondition")
+        if condition.match_type not in ("prefix", "suffix"):
+            raise InvalidInput(f"Unsupported match type: {condition.match_type!r}; choose 'prefix' or 'suffix'")
+    return tuple(condition._replace(path=_labels(condition.path)) for condition in conditions)
 
 
 def _labels(namespace: Any) -> Namespace:
@@ -163,3 +120,75 @@ def _labels(namespace: Any) -> Namespace:
                 f"empty and holds neither a period nor a zero byte"
             )
     return labels
+
+
+def _check_filter(wanted: object) -> None:
+    if not isinstance(wanted, Mapping):
+        raise InvalidInput(
+            f"invalid filter {reprlib.repr(wanted)}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
+        )
+    if odd := [name for name in wanted if not isinstance(name, str) or not name or name.startswith("$")]:
+        raise InvalidInput(
+            f"invalid filter key {reprlib.repr(odd[0])}: give the name of a field, and operators below it"
+        )
+    for condition in wanted.values():
+        _check_condition(condition)
+
+
+def _check_condition(condition: object) -> None:
+    if isinstance(condition, list | tuple):
+        for element in condition:
+            _check_condition(element)
+    elif isinstance(condition, Mapping) and not any(str(name).startswith("$") for name in condition):
+        _check_filter(condition)
+    elif isinstance(condition, Mapping) and (unknown := [name for name in condition if name not in OPERATORS]):
+        raise InvalidInput(f"Unsupported operator: {reprlib.repr(unknown[0])}; choose {', '.join(OPERATORS)}")
+
+
+def _at(value: dict[str, Any], path: str) -> object:
+    """Return what stands at a path of keys with dots between them, or None."""
+    inner: object = value
+    for step in path.split("."):
+        inner = inner.get(step) if isinstance(inner, dict) else None
+    return inner
+
+
+def _meets(value: object, condition: object) -> bool:
+    if isinstance(condition, Mapping):
+        if any(name in condition for name in OPERATORS):
+            return all(_holds(value, name, operand) for name, operand in condition.items())
+        return isinstance(value, dict) and passes(value, condition)
+    if isinstance(condition, list | tuple):
+        return isinstance(value, list) and len(value) == len(condition) and all(map(_meets, value, condition))
+    return _equal(value, condition)
+
+
+def _holds(value: object, name: str, operand: object) -> bool:
+    if name in ("$eq", "$ne"):
+        return _equal(value, operand) is (name == "$eq")
+    if not isinstance(value, ORDERED) or not isinstance(operand, ORDERED):
+        return False
+    sides = _as_numbers(value, operand) or (value, operand)
+    is_comparable = isinstance(sides[0], str) is isinstance(sides[1], str)
+    return is_comparable and ORDERINGS[name](*sides)
+
+
+def _equal(value: object, wanted: object) -> bool:
+    """Compare as JSON does, where true is not 1."""
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    if isinstance(value, dict) and isinstance(wanted, Mapping):
+        return value.keys() == wanted.keys() and all(_equal(value[name], inner) for name, inner in wanted.items())
+    if isinstance(value, list) and isinstance(wanted, list | tuple):
+        return len(value) == len(wanted) and all(map(_equal, value, wanted))
+    return value == wanted
+
+
+def _as_numbers(value: float | str, operand: float | str) -> tuple[float, float] | None:
+    """Read a text beside a number as one, and two that are numbers: "10" is one, as in LangGraph's own stores."""
+    if not isinstance(value, str) and not isinstance(operand, str):
+        return None
+    try:
+        return float(value), float(operand)
+    except (ValueError, OverflowError):
+        return None

@@ -40,6 +40,10 @@ class User:
     user_id: str | None = None
 
 
+GUEST = User("guest", is_authenticated=False)
+ANA_OF_ACME = Scope(user_id="ana", tenant="acme")
+
+
 class State(TypedDict, total=False):
     scope: str
     thread: str | None
@@ -62,52 +66,27 @@ def test_a_context_of_any_kind_names_the_user(context):
     assert scope == Scope(user_id="ana")
 
 
-def test_a_spoofed_context_loses_against_the_server():
-    """Neither user nor tenant of whom the server knows can be sent; the agent is a part of one's own memory."""
-    spoofed = {"user_id": "bob", "tenant": "other", "agent_id": "coach"}
-
-    scope = resolve_scope(run(spoofed, User("ana")), configured(**spoofed))
-
-    assert scope == Scope(user_id="ana", agent_id="coach")
+SPOOFED = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}
+OWNER = ScopeOverrides(user_id="ana", tenant="acme", agent_id="coach")
 
 
-def test_a_tenant_that_the_server_names_counts():
-    """A handler that knows organisations says which one, and by which name we know the user."""
-    scope = resolve_scope(run({"tenant": "other"}, User("token-1", tenant="acme", user_id="ana")))
-
-    assert scope == Scope(user_id="ana", tenant="acme")
-
-
-@pytest.mark.parametrize("user", [User(""), User("guest", is_authenticated=False), None])
-def test_without_authentication_the_context_names_the_user(user):
-    """An unauthenticated user of a server is ignored."""
-    scope = resolve_scope(run({"user_id": "ana"}, user))
-
-    assert overrides_of_user(user) is None
-    assert scope.user_id == "ana"
-
-
-def test_the_developers_default_overrides_what_is_sent():
-    """An agent with one user keeps to that user, and to its tenant; only the server knows better."""
-    default = ScopeOverrides(user_id="ana", tenant="acme", agent_id="coach")
-    spoofed = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}
-
-    plain = resolve_scope(run(spoofed), configured(**spoofed), default)
-    served = resolve_scope(run(spoofed, User("cleo")), default=default)
-    tenant_only = resolve_scope(run(spoofed), default=ScopeOverrides(tenant="acme"))
-
-    assert plain == Scope(user_id="ana", tenant="acme", agent_id="coach")
-    assert served == Scope(user_id="cleo", tenant="acme", agent_id="coach")
-    assert (tenant_only.user_id, tenant_only.tenant) == ("bob", "acme")
-
-
-def test_the_config_comes_last():
-    """`configurable` is read where the context names nobody, an empty name included."""
-    from_config = resolve_scope(run({"user_id": ""}), configured(user_id="ana", tenant="acme"))
-    from_context = resolve_scope(run({"user_id": "bob"}), configured(user_id="ana", tenant="acme"))
-
-    assert from_config == Scope(user_id="ana", tenant="acme")
-    assert from_context == Scope(user_id="bob")
+@pytest.mark.parametrize(
+    ("context", "user", "config", "default", "expected"),
+    [
+        (SPOOFED, User("ana"), SPOOFED, None, Scope(user_id="ana", agent_id="spy")),
+        ({"tenant": "other"}, User("token-1", tenant="acme", user_id="ana"), {}, None, ANA_OF_ACME),
+        (SPOOFED, None, SPOOFED, OWNER, Scope(user_id="ana", tenant="acme", agent_id="coach")),
+        (SPOOFED, User("cleo"), {}, OWNER, Scope(user_id="cleo", tenant="acme", agent_id="coach")),
+        ({"user_id": "bob"}, None, {}, ScopeOverrides(tenant="acme"), Scope(user_id="bob", tenant="acme")),
+        ({"user_id": ""}, None, {"user_id": "ana", "tenant": "acme"}, None, ANA_OF_ACME),
+        ({"user_id": "bob"}, None, {"user_id": "ana", "tenant": "acme"}, None, Scope(user_id="bob")),
+        *(({"user_id": "ana"}, user, {}, None, Scope(user_id="ana")) for user in (User(""), GUEST, None)),
+    ],
+)
+def test_the_server_comes_first_then_the_default_the_context_and_the_config(context, user, config, default, expected):
+    """Neither user nor tenant of whom an earlier source knows can be sent; who is not authenticated is ignored."""
+    assert resolve_scope(run(context, user), configured(**config), default) == expected
+    assert (overrides_of_user(user) is None) is (user in (User(""), GUEST, None))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.integrations.agent import build_agent
 from langgraph_engram.integrations.middleware import EngramMiddleware
-from langgraph_engram.integrations.retriever import EngramRetriever
 from langgraph_engram.integrations.tools import create_memory_tools
 
 USERS = [f"user{number}" for number in range(10)]
@@ -90,31 +88,3 @@ def test_twenty_threads_at_once_hold_their_own_users_secret_alone(filled_memory,
         assert secrets_in(str(state["messages"])) == {user}
     for user in USERS:
         assert secrets_in(str(filled_memory.show("turns", user)) + str(filled_memory.show("records", user))) == {user}
-
-
-@pytest.mark.parametrize("sent", [plain, spoofing])
-def test_the_served_agent_answers_each_user_from_their_own(filled_memory, monkeypatch, sent):
-    """Two agents over one memory, no chat model: each answer is the user's own secret."""
-    monkeypatch.delenv("ENGRAM_MODEL", raising=False)
-    agents = [build_agent(filled_memory), build_agent(filled_memory)]
-
-    async def gathered():
-        runs = (agents[index % 2].ainvoke(**sent(*run)) for index, run in enumerate(RUNS))
-        return await asyncio.gather(*runs)
-
-    states = asyncio.run(gathered())
-
-    for (user, _), state in zip(RUNS, states, strict=True):
-        assert secrets_in(state["messages"][-1].text) == {user}
-        assert secrets_in(str(state)) == {user}
-
-
-def test_retrievers_at_once_find_their_own_users_secret_alone(filled_memory):
-    """One retriever, whose user each call's config names."""
-    retriever = EngramRetriever(memory=filled_memory, k=20)
-
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda user: retriever.invoke(QUESTION, {"configurable": {"user_id": user}}), USERS * 2))
-
-    for user, documents in zip(USERS * 2, found, strict=True):
-        assert secrets_in(str(documents)) == {user}

@@ -1,6 +1,5 @@
 """The middleware recalls once a turn, shows it as data, and keeps each thing said once."""
 
-import asyncio
 import logging
 
 import pytest
@@ -77,21 +76,6 @@ def test_each_thing_said_is_kept_once_over_turns_and_threads(chat):
         ("user", "ok"), ("assistant", "Five."),
     ]  # fmt: skip
     assert [text for session, _, text in own.kept() if session == "b"] == ["I row.", "Two.", "I sail.", "Four."]
-
-
-def test_the_asynchronous_hooks_do_the_same(chat, on, context):
-    """Under ainvoke what is recalled and kept is what it is under invoke."""
-    own = chat("Lovely!", "In Lisbon.")
-
-    async def talk():
-        for text, thread in (("I live in Lisbon.", "monday"), ("Where do I live?", "tuesday")):
-            said = {"messages": [("user", text)]}
-            await own.agent.ainvoke(said, on(thread), context=context(user_id="ana"))
-
-    asyncio.run(talk())
-
-    assert "I live in Lisbon." in own.model.shown()
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "Lovely!", "Where do I live?", "In Lisbon."]
 
 
 def test_one_search_a_turn_however_often_the_model_is_called(chat, calling):
@@ -289,8 +273,7 @@ def test_whoever_resumes_anothers_run_gets_nothing_of_its_owner(chat, calling):
 
     own.say(Command(resume={"decisions": [{"type": "approve"}]}), "b", "bob")
 
-    assert "7341" in own.model.shown(-2)
-    assert "7341" not in own.model.shown(-1)
+    assert ("7341" in own.model.shown(-2), "7341" in own.model.shown(-1)) == (True, False)
     assert own.kept("bob") == []
 
 

@@ -52,58 +52,49 @@ def _remember_turn():
     return memory().show("turns", "ana")[-1].turn_id
 
 
-class SaveMemory:
+class OfTool:
+    """What the suites ask of a tool: the tool of a name, and a call of it."""
+
+    name: str
+
     @property
     def tool_constructor(self):
-        return tools()["save_memory"]
+        return tools()[self.name]
 
     @property
     def tool_invoke_params_example(self):
-        return {"text": "Ana is allergic to peanuts."}
+        return EXAMPLES[self.name]()
 
 
-class SearchMemory:
-    @property
-    def tool_constructor(self):
-        return tools()["search_memory"]
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"query": "Where did Ana camp?"}
+EXAMPLES = {
+    "save_memory": lambda: {"text": "Ana is allergic to peanuts."},
+    "search_memory": lambda: {"query": "Where did Ana camp?"},
+    "forget_memory": lambda: {"memory_id": newest_turn()},
+}
 
 
-class ForgetMemory:
-    @property
-    def tool_constructor(self):
-        return tools()["forget_memory"]
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"memory_id": newest_turn()}
+class TestSaveMemoryUnit(OfTool, ToolsUnitTests):
+    name = "save_memory"
 
 
-class TestSaveMemoryUnit(SaveMemory, ToolsUnitTests):
-    pass
+class TestSaveMemory(OfTool, ToolsIntegrationTests):
+    name = "save_memory"
 
 
-class TestSaveMemory(SaveMemory, ToolsIntegrationTests):
-    pass
+class TestSearchMemoryUnit(OfTool, ToolsUnitTests):
+    name = "search_memory"
 
 
-class TestSearchMemoryUnit(SearchMemory, ToolsUnitTests):
-    pass
+class TestSearchMemory(OfTool, ToolsIntegrationTests):
+    name = "search_memory"
 
 
-class TestSearchMemory(SearchMemory, ToolsIntegrationTests):
-    pass
+class TestForgetMemoryUnit(OfTool, ToolsUnitTests):
+    name = "forget_memory"
 
 
-class TestForgetMemoryUnit(ForgetMemory, ToolsUnitTests):
-    pass
-
-
-class TestForgetMemory(ForgetMemory, ToolsIntegrationTests):
-    pass
+class TestForgetMemory(OfTool, ToolsIntegrationTests):
+    name = "forget_memory"
 
 
 class TestEngramRetriever(RetrieversIntegrationTests):

@@ -52,13 +52,12 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
     )  # fmt: skip
     said = {"messages": [("user", "Please.")]}
 
-    if is_async:
-        saved, found = (
-            outputs(asyncio.run(own.ainvoke(said, on(thread), context=ana))["messages"])
-            for thread in ("monday", "tuesday")
-        )
-    else:
-        saved, found = (outputs(run(own, on(thread), ana)) for thread in ("monday", "tuesday"))
+    def say(thread):
+        if is_async:
+            return asyncio.run(own.ainvoke(said, on(thread), context=ana))
+        return own.invoke(said, on(thread), context=ana)
+
+    saved, found = (outputs(say(thread)["messages"]) for thread in ("monday", "tuesday"))
 
     recollection = Recollection.model_validate(found[0].artifact)
     receipt = SavedMemory.model_validate(saved[0].artifact)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,8 @@ import httpx
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.server.conftest import ROOT, free_port
+
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 TOKENS = '{"a-long-random-token":"ana"}'
 PROGRAMS = {
@@ -22,12 +22,6 @@ PROGRAMS = {
     "engram": [sys.executable, "-c", "from langgraph_engram.cli.main import main; main()"],
     "python": [sys.executable],
 }
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 def here(command, ports, folder):

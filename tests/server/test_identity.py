@@ -68,5 +68,9 @@ def test_a_store_refuses_outside_of_a_run():
     """Then there is no principal to check against."""
     with pytest.raises(RuntimeError):
         require_own_scope(Scope(user_id="ana"))
+
+
+def test_a_store_refuses_what_takes_no_scope(store):
+    """It would reach every memory."""
     with pytest.raises(NotAllowed):
-        ScopedStore(inner=None).contains_text("anything")
+        ScopedStore(store).contains_text("anything")

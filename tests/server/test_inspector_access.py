@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.server.credentials import Credentials, read_credentials
-from langgraph_engram.server.inspector.app import inspector_routes
-from langgraph_engram.server.inspector.pages import OPEN_TO_ALL, PAGES, own_page
+from langgraph_engram.server.inspector.pages import OPEN_TO_ALL, PAGES, inspector_routes, own_page
 from tests.server.conftest import PATIENCE, ROOT, free_port
 
 SECRET = "Quetzalcoatl"

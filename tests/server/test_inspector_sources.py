@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.schema import Record, Turn
-from langgraph_engram.server.inspector.sources import sources_of
+from langgraph_engram.server.inspector.views import sources_of
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import TURNS, ScopeIndex
 

@@ -33,8 +33,7 @@ from langgraph_engram.integrations.mcp import build_mcp_server
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 from langgraph_engram.server.credentials import Credentials
-from langgraph_engram.server.inspector.app import inspector_routes
-from langgraph_engram.server.inspector.pages import PAGES
+from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
 
 FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 SPECIAL = [

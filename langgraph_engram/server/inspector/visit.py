@@ -1,28 +1,35 @@
-"""One request for a page: whose memory it may see, what was sent, and the links and forms of the answer.
+"""One request for a page: whose memory it may see, what was sent, and how the answer is rendered.
 
 Forms carry a token that a cookie of the page holds too (double submit), and browsers say whether a form is our own.
+Templates escape every text, whatever was said, and show times as their speaker's clock did.
 """
 
 import hmac
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode
 
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from langgraph_engram.integrations.identity import Principal
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Record, Scope
 from langgraph_engram.server.credentials import Credentials, token_of
-from langgraph_engram.server.inspector.rendering import render
+from langgraph_engram.server.inspector.views import kind_of
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import format_day, format_moment
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
 
 BASE = "/memory"
+TEMPLATES = PackageLoader("langgraph_engram.server.inspector")
+CITATION = re.compile(r"(\[\d{1,3}\])")
 TOKEN_COOKIE = "engram_token"
 """Holds the token of who signed in; sent to these pages alone, and hidden from scripts."""
 FORM_COOKIE = "engram_form"
@@ -95,7 +102,7 @@ class Visit:
 
     def page(self, template: str, /, status: int = 200, **context: Any) -> Response:
         """Return a page."""
-        return HTMLResponse(render(template, **self.context(**context)), status)
+        return HTMLResponse(templates().get_template(template).render(self.context(**context)), status)
 
     def context(self, **context: Any) -> dict[str, Any]:
         """Return what templates know of a visit."""
@@ -173,3 +180,51 @@ def is_own_form(request: Request, form: Mapping[str, str]) -> bool:
     kept, sent = request.cookies.get(FORM_COOKIE, ""), form.get(FORM_FIELD, "")
     own = request.headers.get("sec-fetch-site", OWN_SITE[0]) in OWN_SITE
     return own and bool(kept) and hmac.compare_digest(kept.encode(), sent.encode())
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of this package, read once."""
+    environment = Environment(
+        loader=TEMPLATES,
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "day": format_day,
+        "moment": format_moment,
+        "when": format_interval,
+        "kind": kind_of,
+        "words": words_of,
+        "citations": split_citations,
+        "spaced": lambda name: name.replace("_", " "),
+        "plural": format_count,
+    }
+    return environment
+
+
+def words_of(record: Record) -> str:
+    """Return what a record says, without the name of its speaker before it."""
+    return record.content.removeprefix(f"{record.speaker}: ") if record.speaker else record.content
+
+
+def format_interval(record: Record) -> str:
+    """Format when something happened: a day, a span of days, or nothing where that is unknown."""
+    days = [moment for moment in (record.event_start, record.event_end) if moment]
+    if days and days[0].date() == days[-1].date():
+        days = days[:1]
+    return " – ".join(map(format_day, days))
+
+
+def split_citations(answer: str, passages: int) -> list[tuple[str, int]]:
+    """Return the parts of an answer, each with the number of the passage that it cites; 0 for text."""
+    parts = [(part, int(part[1:-1]) if CITATION.fullmatch(part) else 0) for part in CITATION.split(answer) if part]
+    return [(part, number if number <= passages else 0) for part, number in parts]
+
+
+def format_count(number: int, thing: str, things: str = "") -> str:
+    """Format a number of things: "1 turn", "1,024 turns"."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

@@ -1,7 +1,5 @@
 """An item may have a time to live, which restarts when it is read or written."""
 
-import time
-
 import pytest
 
 from langgraph_engram.integrations.store import EngramStore
@@ -95,15 +93,13 @@ def test_times_to_live_outlast_the_store(tmp_path, clock):
         assert store.sweep_ttl() == 1
 
 
-def test_sweeps_happen_by_themselves(tmp_path):
-    """At the interval that the store is given, until it is closed."""
-    with EngramStore(tmp_path, index=False, ttl={"sweep_interval_minutes": 0.0005}) as store:
-        store.put(("a",), "k", {}, ttl=0)
-        with EngramStore(tmp_path, index=False) as watching:
-            for _ in range(2_000):
-                if not watching.list_namespaces():
-                    break
-                time.sleep(0.01)
+def test_sweeps_happen_by_themselves(make_ours, clock):
+    """With the first call after each interval."""
+    store = make_ours(ttl={"sweep_interval_minutes": 5})
+    store.clock = clock
+    store.put(("a",), "k", {}, ttl=1)
 
-            assert watching.list_namespaces() == []
-        assert store.stop_ttl_sweeper()
+    clock.pass_minutes(4)
+    assert store.list_namespaces() == [("a",)]
+    clock.pass_minutes(1)
+    assert store.list_namespaces() == []

@@ -96,11 +96,9 @@ def test_filters_come_before_the_window(searchable):
     for number in range(30):
         searchable.put(("a",), str(number), {"text": "camping", "n": number}, index=["text"])
 
-    assert keys(searchable.search(("a",), query="camping", filter={"n": {"$gte": 25}}, limit=2)) == ["25", "26"]
-    assert keys(searchable.search(("a",), query="camping", filter={"n": {"$gte": 25}}, limit=9, offset=3)) == [
-        "28",
-        "29",
-    ]
+    asked = {"query": "camping", "filter": {"n": {"$gte": 25}}}
+    assert keys(searchable.search(("a",), **asked, limit=2)) == ["25", "26"]
+    assert keys(searchable.search(("a",), **asked, limit=9, offset=3)) == ["28", "29"]
 
 
 def test_fields_may_be_named_without_an_embedding():

@@ -1,5 +1,7 @@
-"""Keep the state of a served graph typed: what clients write into it, what checkpoints restore, what clients see.
+"""State what the served graphs take, and keep their state typed: what clients write, checkpoints restore, clients see.
 
+- Clients may leave the user out of a request: the server knows who asks, or else the request or the context says it.
+  A run whose input does not fit is refused before it is made.
 - Clients edit or fork the state of a thread with JSON. It is validated against the annotations of the state, as the
   input of a graph is.
 - With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name, and
@@ -12,19 +14,77 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Self, TypeVar, cast, get_type_hints
+from uuid import UUID, uuid5
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from langgraph_engram.errors import InvalidInput, problems_in
 from langgraph_engram.graphs.checkpoints import checkpointed_types
-from langgraph_engram.server.inputs import ServedRecallRequest, ServedRememberRequest
+from langgraph_engram.integrations.identity import Principal, ScopeOverrides, resolve_sent, scope_of_request
+from langgraph_engram.state import RecallRequest, RememberRequest
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
-INTERRUPT = "__interrupt__"
+
+
+class ServedRememberRequest(RememberRequest):
+    """The input of the served write graph: the user may be left out."""
+
+    user_id: str = ""
+
+
+class ServedRecallRequest(RecallRequest):
+    """The input of the served read graph: the user may be left out."""
+
+    user_id: str = ""
+
+
+class ServedWriteInput(TypedDict):
+    """What the served write graph is called with."""
+
+    request: ServedRememberRequest
+
+
+class ServedReadInput(TypedDict):
+    """What the served read graph is called with."""
+
+    request: ServedRecallRequest
+
+
+DEFAULT_ASSISTANTS = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
+"""The namespace in which LangGraph's server names the assistant of each graph."""
+INPUTS: Mapping[str, TypeAdapter[Any]] = {
+    str(uuid5(DEFAULT_ASSISTANTS, "remember")): TypeAdapter(ServedWriteInput),
+    str(uuid5(DEFAULT_ASSISTANTS, "recall")): TypeAdapter(ServedReadInput),
+}
+"""The inputs of the graphs, by their default assistants."""
+AGENT = str(uuid5(DEFAULT_ASSISTANTS, "agent"))
+"""The default assistant of the agent, whose memory each run names."""
+
+
+def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
+    """Return what is wrong with the input of a run that a client wants to create; empty where nothing is.
+
+    Runs of assistants that somebody made are looked at when they begin, and know what was made with them.
+    """
+    assistant, sent = str(run.get("assistant_id")), run.get("kwargs") or {}
+    inputs, context = INPUTS.get(assistant), sent.get("context")
+    server = None if principal is None else ScopeOverrides(**dict(principal))
+    try:
+        if assistant == AGENT and principal is None:
+            resolve_sent(context, (sent.get("config") or {}).get("configurable"))
+        if inputs is not None and not sent.get("command") and sent.get("input") is not None:
+            request = inputs.validate_python(sent["input"])["request"]
+            scope_of_request(request, context, server)
+    except ValidationError as error:
+        return f"the input does not fit ({problems_in(error)}): see the graph's input schema"
+    except InvalidInput as error:
+        return str(error)
+    return ""
 
 
 class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -32,14 +92,14 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
         """Return a copy that restores the same types, whichever checkpointer it is given."""
-        saver = (update or {}).get("checkpointer")
-        if isinstance(saver, BaseCheckpointSaver):
-            return super().copy({**(update or {}), "checkpointer": saver.with_allowlist(served_types())})
-        return super().copy(update)
+        changes = dict(update or {})
+        if isinstance(saver := changes.get("checkpointer"), BaseCheckpointSaver):
+            changes["checkpointer"] = saver.with_allowlist(served_types())
+        return super().copy(changes)
 
     async def astream(self, *arguments: Any, output_keys: Any = None, **options: Any) -> AsyncIterator[Any]:
         """Stream a run: values as far as they are output, and all of what each step changes."""
-        kept = {*self.output_channels, INTERRUPT} if output_keys == self.output_channels else None
+        kept = {*self.output_channels, "__interrupt__"} if output_keys == self.output_channels else None
         async for event in super().astream(*arguments, output_keys=None if kept else output_keys, **options):
             if kept and isinstance(event, tuple) and event[-2] == "values" and isinstance(event[-1], dict):
                 yield (*event[:-1], {key: value for key, value in event[-1].items() if key in kept})

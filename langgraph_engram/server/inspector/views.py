@@ -1,26 +1,38 @@
-"""Lay out what is stored as a timeline: sessions, the events in them, their records and syntheses, page by page.
+"""Lay out what is stored: a timeline, the conversation of a session, and a record in the turns that it comes from.
 
-A page holds a limited number of items, whatever the memory holds.
+The timeline has sessions, the events in them, and their records and syntheses. A page holds a limited number of items,
+whatever the memory holds.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from math import inf
+from typing import TypeVar
 
 from langgraph_engram.schema import Boundary, Event, Record, Synthesis, Turn
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
 
 PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
+PAGE_TURNS = 100
+"""Turns of a conversation on one page."""
+AROUND = 2
+"""Turns shown before and after each source of a record."""
+MARKED_SHARE = 0.5
+"""How much of the best sentence's overlap with the record another sentence needs to be marked too."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
 SYNTHESIS = "synthesis"
 
 Item = Record | Synthesis
+Listed = TypeVar("Listed")
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,6 @@ class SessionView:
     session_id: str
     turns: int = 0
     started_at: datetime | None = None
-    ended_at: datetime | None = None
     events: list[EventView] = field(default_factory=list)
 
 
@@ -89,6 +100,38 @@ class Page:
     """How many items there are of each kind, filtered or not."""
     states: Mapping[str, int]
     """How many items are in each state, filtered or not."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a turn's text."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """A turn as a page shows it."""
+
+    turn: Turn
+    spans: Sequence[Span]
+    is_source: bool = False
+    after_gap: bool = False
+    """Whether turns before it are left out."""
+    opens: Event | None = None
+    """The event that begins with it."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A page of the turns of one session."""
+
+    session_id: str
+    turns: Sequence[TurnView]
+    number: int
+    pages: int
+    length: int
 
 
 @dataclass(frozen=True)
@@ -126,18 +169,58 @@ def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
     listed = [item for item in items if wanted.accepts(item, states[id(item)])]
     sessions = {view.session_id: view for view in _sessions(index.turns.items)}
     entries = _entries(index, listed, sessions, wanted)
-    pages = max(1, -(-len(entries) // PAGE_ITEMS))
-    number = min(max(number, 1), pages)
-    start = (number - 1) * PAGE_ITEMS
-    before = entries[start - 1] if start else None
+    shown, number, pages = _part(entries, number, PAGE_ITEMS)
+    before = entries[(number - 1) * PAGE_ITEMS - 1] if number > 1 else None
     return Page(
-        sessions=_grouped(entries[start : start + PAGE_ITEMS], before, index, sessions),
+        sessions=_grouped(shown, before, index, sessions),
         number=number,
         pages=pages,
         found=len(listed),
         kinds=Counter(kind_of(item) for item in items),
         states=Counter(state for names in states.values() for state in names),
     )
+
+
+def conversation_of(session_id: str, index: ScopeIndex, number: int, position: int | None = None) -> Conversation:
+    """Return a page of a session by its number from 1, or by the position of a turn; the last where there is none."""
+    turns = index.session_turns(session_id)
+    opening = {event.turn_ids[0]: event for event in index.session_events(session_id) if event.turn_ids}
+    if position is not None:
+        number = 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
+    shown, number, pages = _part(turns, number, PAGE_TURNS)
+    views = [TurnView(turn, [Span(turn.text)], opens=opening.get(turn.turn_id)) for turn in shown]
+    return Conversation(session_id, views, number, pages, len(turns))
+
+
+def sources_of(record: Record, index: ScopeIndex) -> list[TurnView]:
+    """Return the source turns of a record with those around them, in the order of each session."""
+    sources = [turn for turn_id in record.source_turn_ids if (turn := index.turns.get(turn_id))]
+    marked = _mark(sources, record)
+    views: list[TurnView] = []
+    for session_id in dict.fromkeys(turn.session_id for turn in sources):
+        turns = index.session_turns(session_id)
+        cited = [position for position, turn in enumerate(turns) if turn.turn_id in marked]
+        near = sorted(
+            {near for source in cited for near in range(source - AROUND, source + AROUND + 1) if 0 <= near < len(turns)}
+        )
+        for place, position in enumerate(near):
+            turn = turns[position]
+            views.append(
+                TurnView(
+                    turn=turn,
+                    spans=marked.get(turn.turn_id) or [Span(turn.text)],
+                    is_source=turn.turn_id in marked,
+                    after_gap=position > 0 and (place == 0 or near[place - 1] != position - 1),
+                )
+            )
+    return views
+
+
+def _part(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
+    """Return a page of items by its number from 1, the last one where there are not so many; its number; how many."""
+    pages = max(1, -(-len(items) // size))
+    number = min(max(number, 1), pages)
+    return items[(number - 1) * size : number * size], number, pages
 
 
 def _searched_text(item: Item) -> str:
@@ -147,13 +230,15 @@ def _searched_text(item: Item) -> str:
 
 
 def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
-    """Yield each session with its length and its times."""
+    """Yield each session with its length and its beginning."""
     by_session: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         by_session[turn.session_id].append(turn)
     for session_id, said in by_session.items():
-        times = sorted((turn.said_at for turn in said if turn.said_at), key=lambda moment: epoch_seconds(moment, -inf))
-        yield SessionView(session_id, len(said), *((times[0], times[-1]) if times else (None, None)))
+        times = (turn.said_at for turn in said if turn.said_at)
+        yield SessionView(
+            session_id, len(said), min(times, key=lambda moment: epoch_seconds(moment, -inf), default=None)
+        )
 
 
 def _entries(
@@ -208,7 +293,7 @@ def _grouped(
                     boundary=boundaries.get(event.event_id) if event else None,
                     items=[entry.item for entry in of_event if entry.item],
                     first_turn=_first_turn(event, index),
-                    continued=bool(before and event and before.event and before.event.event_id == event.event_id),
+                    continued=event is not None and before is not None and before.event == event,
                 )
             )
         views.append(view)
@@ -218,3 +303,46 @@ def _grouped(
 def _first_turn(event: Event | None, index: ScopeIndex) -> int:
     turn = index.turns.get(event.turn_ids[0]) if event and event.turn_ids else None
     return turn.seq if turn else 0
+
+
+def _mark(turns: Sequence[Turn], record: Record) -> dict[str, list[Span]]:
+    """Return the text of each turn in parts, those marked that hold what the record says.
+
+    Of a passage, that are the sentences it quotes. Of any other record, those that share the most words with it.
+    """
+    wanted = frozenset(content_stems(record.content))
+    scored = {
+        turn.turn_id: [
+            (text, _overlap(text, record, wanted) if is_sentence else 0.0) for text, is_sentence in _parts(turn.text)
+        ]
+        for turn in turns
+    }
+    best = max((score for parts in scored.values() for _, score in parts), default=0.0)
+    return {
+        turn_id: [Span(text, marked=score > 0 and score >= MARKED_SHARE * best) for text, score in parts]
+        for turn_id, parts in scored.items()
+    }
+
+
+def _overlap(sentence: str, record: Record, wanted: frozenset[str]) -> float:
+    """Return how far a sentence and a record say the same, in [0, 1]: the F1 of their content stems."""
+    if record.is_passage:
+        return float(" ".join(sentence.split()) in " ".join(record.content.split()))
+    stems = frozenset(content_stems(sentence))
+    shared = len(stems & wanted)
+    return 2 * shared / (len(stems) + len(wanted)) if shared else 0.0
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text in order, no character lost, each with whether it is a sentence."""
+    end = 0
+    for sentence in split_sentences(text):
+        found = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, end)
+        if found is None:
+            continue
+        if found.start() > end:
+            yield text[end : found.start()], False
+        yield found.group(), True
+        end = found.end()
+    if end < len(text):
+        yield text[end:], False

@@ -1,0 +1,135 @@
+"""The inspector shows an answer as it is made, what fails, and the decisions that wait for a person."""
+
+import re
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from starlette.testclient import TestClient
+
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
+from tests.fake_server import FakeServer, Reply
+from tests.server.test_inspector import Site, browser, record_with, say
+
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
+
+class Watched(Memory):
+    """A memory that logs each update of its streams when it is taken."""
+
+    log: list[str]
+
+    def stream(self, query, **more):
+        for update in super().stream(query, **more):
+            self.log.append(f"taken {update.step}")
+            yield update
+
+
+def test_each_step_is_sent_as_soon_as_it_is_done():
+    """The browser has a step before the next one is waited for."""
+    with Watched("memory:", "rules", encoder="hashing") as opened:
+        opened.log = []
+        say(opened, "ana", "My cat is called Miso.")
+        served = browser(opened).app
+
+        async def logged(scope, receive, send):
+            async def log_and_send(message):
+                opened.log.extend(
+                    f"sent {step}" for step in re.findall(r"<code>(\w+)</code>", str(message.get("body", "")))
+                )
+                await send(message)
+
+            await served(scope, receive, log_and_send)
+
+        watched = TestClient(logged, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+        Site(watched, {"user": "ana"}).send("/ask", query="What is Ana's cat called?", mode="recall")
+
+    first = ["taken parse_intent", "sent parse_intent", "taken light_retrieve", "sent light_retrieve"]
+    assert opened.log[: len(first)] == first
+
+
+def test_an_answer_is_shown_while_it_is_written(tmp_path):
+    """Its text streams below the step that writes it; then the whole stands once more, with its cost."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
+    direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
+    with Memory(tmp_path / "store", "rules", encoder="hashing") as opened:
+        say(opened, "ana", "I live in Oslo.")
+
+    with Memory(tmp_path / "store", chat, encoder="hashing", settings=direct) as opened:
+        shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="Where does Ana live?").text
+
+    draft = shown[shown.index('<p class="draft">') : shown.index("</p>", shown.index('<p class="draft">'))]
+    assert draft.endswith("She lives in Oslo [1].")
+    assert shown.index("<code>write_answer</code>") < shown.index(draft)
+    assert "1 request to a language model" in shown
+
+
+def test_a_failing_model_is_told_on_the_page(tmp_path):
+    """What went wrong stands where the answer would be."""
+    from langchain_openai import ChatOpenAI
+
+    with FakeServer(otherwise=Reply(status=401, error="this key is not known")) as server:
+        chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", max_retries=0)
+        with Memory(tmp_path, encoder="hashing", model=chat) as opened:
+            say(opened, "ana", "My cat is called Miso.")
+            shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="What is Ana's cat called?").text
+
+    assert 'role="alert"' in shown
+    assert "this key is not known" in shown
+    assert "<h2>Answer</h2>" not in shown
+
+
+def asking(folder, *actions):
+    """A memory that asks a person about decisions of some kinds."""
+    settings = Settings(update=UpdateSettings(approve=list(actions)))
+    return Memory(folder, encoder="hashing", model="rules", settings=settings)
+
+
+def test_approvals_are_answered_from_the_page(tmp_path):
+    """One decision is approved and another rejected; each does what was said."""
+    with asking(tmp_path, "SUPERSEDE", "MERGE") as opened:
+        site = Site(browser(opened), {"user": "ana"})
+        outcomes = []
+        for day, answer in ((1, "approve"), (11, "reject")):
+            say(opened, "ana", "I live in Lisbon.", day=day)
+            say(opened, "ana", "I live in Porto.", day=day + 1)
+            shown = site.get("/approvals")
+            run = re.search(r'name="run" value="([^"]+)"', shown)[1]
+            decisions = re.findall(r'name="(decision:[^"]+)" value="approve"', shown)
+            assert "Lisbon" in shown
+            done = site.send("/approvals", run=run, **dict.fromkeys(decisions, answer))
+            outcomes.append(("No decision waits" in done.text, [d.action for d in opened.show("decisions", "ana")]))
+            opened.forget(user_id="ana")
+
+    assert outcomes == [(True, ["SUPERSEDE"]), (True, ["KEEP_BOTH"])]
+
+
+def test_only_what_is_replaced_is_struck_out(tmp_path):
+    """Approving that both are kept takes neither away."""
+    with asking(tmp_path, "KEEP_BOTH") as opened:
+        say(opened, "ana", "I live in Lisbon.")
+        say(opened, "ana", "I moved to Porto in May.", "I live in Porto.", day=2)
+        (waiting,) = opened.approvals("ana")
+        shown = Site(browser(opened), {"user": "ana"}).get("/approvals")
+
+    assert [decision.action for decision in waiting.decisions] == ["KEEP_BOTH"]
+    assert "<del>" not in shown
+    assert all(f"<dt>Stays</dt><dd>{text}" in shown for text in ("Ana: I moved to Porto", "Ana: I live in Porto."))
+
+
+def test_all_of_a_run_can_be_answered_at_once(tmp_path):
+    """And an answer that leaves decisions open is refused, so that the run waits on."""
+    with asking(tmp_path, "SUPERSEDE", "MERGE") as opened:
+        site = Site(browser(opened), {"user": "ana"})
+        say(opened, "ana", "I live in Lisbon.", day=1)
+        waiting = say(opened, "ana", "I live in Porto.", day=2)
+        open_left = site.send("/approvals", status=400, run=waiting.run_id)
+        still = len(opened.approvals("ana"))
+        site.send("/approvals", run=waiting.run_id, all="reject")
+
+        assert "problem" in open_left.text
+        assert still == 1
+        assert opened.approvals("ana") == []
+        assert record_with(opened, "ana", "Lisbon").status == "active"
