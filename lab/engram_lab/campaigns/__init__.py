@@ -1,1 +1,1 @@
-"""Campaigns: kill processes, damage files, send odd input, look for leaks, and count what goes wrong."""
+"""Campaigns: kill processes, damage files, and count what goes wrong."""

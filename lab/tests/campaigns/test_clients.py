@@ -11,13 +11,13 @@ from random import Random
 import httpx
 import pytest
 
-from engram_lab.campaigns.clients import USERS, text_of
+from lab.tests.campaigns import clients
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 
 
 def client(*arguments):
-    command = [sys.executable, "-m", "engram_lab.campaigns.clients", *map(str, arguments)]
+    command = [sys.executable, clients.__file__, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -65,7 +65,7 @@ def test_a_server_that_stops_and_starts_again_loses_nothing(tmp_path, turns, mos
         sys.stdout.write(f"{stops} stops\n")
         assert stops >= fewest
         with Memory(url, "rules", encoder=HashingEncoder()) as memory:
-            for user in USERS:
+            for user in clients.USERS:
                 memory.retry(user_id=user)
         assert examined(url, 1, turns) == ([], [], [])
     finally:
@@ -98,12 +98,12 @@ def free_port():
 def examined(url, writers, turns):
     """Return which turns are not found, what is pending, and what the doctor finds; each turn must be stored once."""
     with Memory(url, "rules", encoder=HashingEncoder()) as memory:
-        stored = [(user, turn) for user in USERS for turn in memory.show("turns", user)]
+        stored = [(user, turn) for user in clients.USERS for turn in memory.show("turns", user)]
         lost = [turn.text for user, turn in stored if not _is_found(memory, user, turn)]
-        pending = [task for user in USERS for task in memory.status(user).pending]
+        pending = [task for user in clients.USERS for task in memory.status(user).pending]
         findings = memory.doctor().findings
 
-    said = Counter(text_of(writer, number) for writer in range(writers) for number in range(turns))
+    said = Counter(clients.text_of(writer, number) for writer in range(writers) for number in range(turns))
     assert Counter(turn.text for _, turn in stored) == said
     return lost, pending, findings
 

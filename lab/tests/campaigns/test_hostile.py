@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from engram_lab.campaigns.hostile import DOORS
+from lab.tests.campaigns.hostile import DOORS
 
 SHORT, LONG = 30, 10_000
 SECONDS = timedelta(seconds=5)

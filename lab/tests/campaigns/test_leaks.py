@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-SCRIPT = ["-m", "engram_lab.campaigns.leaks"]
+from lab.tests.campaigns import leaks
+
+SCRIPT = [leaks.__file__]
 MANY = pytest.param(1000, 50, marks=[pytest.mark.campaign, pytest.mark.timeout(1800)])
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the figures of a process are read from /proc")

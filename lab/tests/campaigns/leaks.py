@@ -1,7 +1,7 @@
 """Open and close stores, or call an open memory, again and again, and print what of the process grew.
 
-python -m engram_lab.campaigns.leaks stores 1000 50
-python -m engram_lab.campaigns.leaks calls 1000 50
+python lab/tests/campaigns/leaks.py stores 1000 50
+python lab/tests/campaigns/leaks.py calls 1000 50
 """
 
 import ctypes
@@ -90,4 +90,4 @@ def calls_in(place, times, ahead):
 
 if __name__ == "__main__":
     run = {"stores": stores, "calls": calls}[sys.argv[1]]
-    print(json.dumps(run(int(sys.argv[2]), int(sys.argv[3]))))  # a command
+    sys.stdout.write(json.dumps(run(int(sys.argv[2]), int(sys.argv[3]))) + "\n")

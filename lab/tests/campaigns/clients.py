@@ -34,7 +34,8 @@ def patiently(call):
 
 def write(url, writer, turns):
     with patiently(lambda: Memory(url, "rules", encoder=HashingEncoder())) as memory:
-        print("begun", flush=True)  # a command
+        sys.stdout.write("begun\n")
+        sys.stdout.flush()
         for start in range(0, turns, PER_CALL):
             call = start // PER_CALL
             said = [{"speaker": f"Writer{writer}", "text": text_of(writer, start + part)} for part in range(PER_CALL)]
