@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Dimension, MemoryType
-from langgraph_engram.temporal.parse import parse_constraint
+from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type, asks_for_assistant
 from langgraph_engram.text.tokens import STOP_WORDS, words

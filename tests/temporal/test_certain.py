@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.temporal.find import find_times, resolve_times
-from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import format_interval
+from langgraph_engram.temporal.datetimes import format_interval
+from langgraph_engram.temporal.find import find_times, parse_constraint, parse_time, resolve_times
 
 WEDNESDAY = datetime(2022, 4, 20, 15, 30, tzinfo=UTC)
 """A Wednesday in spring."""

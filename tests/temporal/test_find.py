@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from langgraph_engram.temporal.datetimes import format_interval
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.temporal.periods import format_interval
 
 CLOCKS = {
     "Wed": datetime(2023, 7, 12, 15, 30, tzinfo=UTC),

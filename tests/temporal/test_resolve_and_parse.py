@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.schema import Interval
-from langgraph_engram.temporal.find import resolve_times
-from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import format_interval
+from langgraph_engram.temporal.datetimes import format_interval
+from langgraph_engram.temporal.find import parse_constraint, parse_time, resolve_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 
