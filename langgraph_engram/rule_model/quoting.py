@@ -14,12 +14,11 @@ from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.rule_model.selection import needed_stems
+from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import passages_of, statements_of, without_code
 from langgraph_engram.text.questions import ORDER, asks_for_earlier_state, time_question
-from langgraph_engram.text.slots import expanded_stems
-from langgraph_engram.text.statements import is_question, own_words, speaks_of_self
+from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
 MAX_QUOTES = 3

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.prompts.decide_update import DecideUpdate
-from langgraph_engram.rule_model.updates import decide_update
+from langgraph_engram.rule_model.consolidation import decide_update
 
 MAY = datetime(2023, 5, 1, tzinfo=UTC)
 

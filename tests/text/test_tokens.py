@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.numbers import numbers_in, plain_number, spelled_numbers
+from langgraph_engram.text.tokens import numbers_in, plain_number, spelled_numbers
 
 
 @pytest.mark.parametrize(

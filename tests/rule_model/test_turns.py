@@ -15,16 +15,18 @@ from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
-from langgraph_engram.rule_model.extraction import (
+from langgraph_engram.rule_model.recall import parse_intent
+from langgraph_engram.rule_model.turns import (
+    describe_boundary,
     extract_events,
     extract_facts,
     extract_key_sentences,
     extract_records,
     extract_relations,
+    judge_boundary,
     label_sentences,
+    track_topics,
 )
-from langgraph_engram.rule_model.intent import parse_intent
-from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
