@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, NUMBER_WORDS, STOP_WORDS, content_stem, words
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, NUMBER_WORDS, STOP_WORDS, stem, words
 
 CAPITALISED = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Mt)\.\s+(?=[A-Z]))?[A-Z][\w&'’-]*"
 """A word with a capital; the point of a title before it ends no sentence."""
@@ -51,25 +51,32 @@ SMALL_TALK = frozenset(
 )
 """Greetings, thanks, praise, cheers, offers of help: nothing to remember by themselves."""
 EMPTY_WORDS = SMALL_TALK | STOP_WORDS | frozenset("could im may might must shall should would".split())
-VAGUE_WORDS = (
-    "able above against ahead alive almost alone along already although among another anybody anyone anyway apart "
-    "around away barely became because began behind below beside better between beyond both bring came cannot "
-    "certainly completely couldn course decided didn different doesn down during each early easy either empty ended "
-    "enough especially eventually everybody everyone everywhere except expensive fast fell felt finally find finish "
-    "follow forget found front full gave goes half halfway hard hardly hasn haven head herself high himself hour "
-    "however idea inside instead itself join large late least leave left less listen little live lives longer made "
-    "mainly manage many matter meanwhile mind mine minute moment month more most mostly moved myself near nearly "
-    "neither nobody none normally note nothing number often only onto other otherwise ours ourselves outside part "
-    "particular past perhaps place plan plenty possible probably promise properly putting quick quickly quite rather "
-    "read ready reason recently recommend remember remind roughly same seem sense share short shouldn show side "
-    "simply slowly small smaller somebody someone sometimes somewhere sort spend start stay stop such suppose theirs "
-    "themselves third though through throughout tiny together tomorrow tonight toward tried trying turn under unless "
-    "until upon used usual various wait walk want wasn week weekend weren whatever whether while whole whose within "
-    "without worth wouldn wrong year yesterday young yours"
+VAGUE_WORDS = frozenset(
+    (
+        "able above against ahead alive almost alone along already although among another anybody anyone anyway apart "
+        "around asked asking away barely became because become began begin behind below beside besides better between "
+        "beyond both bring brought came cannot certainly come comes coming completely couldn course days decided didn "
+        "different doesn down during each early easy either empty ended enough especially eventually everybody "
+        "everyone everywhere except expensive fast feeling feels fell felt finally find finish finished follow forget "
+        "forgot found front full gave getting give given gives giving goes gone half halfway happen hard hardly hasn "
+        "haven head heard herself high himself hour hours however idea inside instead itself join kept knew known "
+        "large late lately least leave leaving left less likely listen listening little live lived lives living "
+        "longer looked looking made mainly makes making manage many matter meant meanwhile mind mine minute minutes "
+        "moment month months more most mostly moved myself near nearly needed needs neither nobody none normally note "
+        "noted nothing number often only onto other others otherwise ours ourselves outside part particular past "
+        "perhaps place plan planned planning plans plenty possible probably promise promised properly putting quick "
+        "quickly quite rather read ready reason recently recommend remember remind reminded reminder roughly said "
+        "same saying says seem seemed seems seen sense share short shouldn show side simply slowly small smaller "
+        "somebody someone sometimes somewhere sort spend spent start started starting starts stay stayed stop stopped "
+        "such suppose supposed taken takes taking talking telling theirs themselves thinking third though thought "
+        "through throughout tiny together told tomorrow tonight took toward towards tried tries trying turn turned "
+        "under unless until upon used using usual usually various wait waiting walk want wanted wants wasn week "
+        "weekend weeks went weren whatever whether while whole whose within without wonder worth wouldn wrong year "
+        "years yesterday young yours"
+    ).split()
 )
-"""Further words that name no subject by themselves, in any form."""
-NO_SUBJECT = NOT_NAMES | NUMBER_WORDS | {content_stem(word) for word in (*EMPTY_WORDS, *VAGUE_WORDS.split())}
-"""Words, and stems of words."""
+"""Further words of four letters and more that name no subject by themselves."""
+NO_SUBJECT = EMPTY_WORDS | NOT_NAMES | NUMBER_WORDS | VAGUE_WORDS
 
 
 def proper_names(text: str) -> list[str]:
@@ -137,10 +144,8 @@ def _content_words(text: str) -> Mapping[str, str]:
     in_names = {word for name in names for word in words(name)}
     found = {name.casefold(): name for name in names}
     for word in words(text):
-        key = content_stem(word)
-        names_nothing = word in in_names or word.isdigit() or not NO_SUBJECT.isdisjoint((word, key))
-        if len(word) >= MIN_LETTERS and not names_nothing:
-            found.setdefault(key, word)
+        if len(word) >= MIN_LETTERS and word not in NO_SUBJECT and word not in in_names and not word.isdigit():
+            found.setdefault(stem(word), word)
     return found
 
 

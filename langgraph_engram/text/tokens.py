@@ -94,11 +94,11 @@ def content_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(content_stem, words(text))))
+    return tuple(filter(None, map(_content_stem, words(text))))
 
 
 @lru_cache(maxsize=100_000)
-def content_stem(word: str) -> str:
+def _content_stem(word: str) -> str:
     """Return the stem of a word's base; nothing for a stop word."""
     return "" if word in STOP_WORDS else stem(BASE.get(word, word))
 
