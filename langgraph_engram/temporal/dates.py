@@ -94,8 +94,6 @@ RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
 OPENER = r"(?:from\s+|(?P<between>between\s+))?"
 AND = rf"(?(between)\s+and\s+|{UNTIL})"
 """Between the ends of a range that `OPENER` opens."""
-SEASON_OF_MONTHS = re.compile(r"(?i)[a-z.]+\s*[-–—]\s*[a-z.]+")
-"""Months joined by a dash, "April-May", recur each year."""
 THE = r"(?:the\s+)?"
 PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
 
@@ -116,7 +114,7 @@ def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
 
 @RULES.reads(DIGITS, rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", after=r"(?!-\w|/\d\d?(?!\d))")
 def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_month(int(match.group("year")), int(match.group("month")))
+    return Period.of_unit("month", date(int(match.group("year")), int(match.group("month")), 1))
 
 
 @RULES.reads(
@@ -186,14 +184,13 @@ def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Per
 
 @RULES.reads(MONTH_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", after=r"(?!,?\s+(?:the\s+)?\d)")
 @RULES.reads(MONTH_TRIGGERS, rf"(?P<month>{MONTH})", led_by(*PREPOSITIONS), r"(?!\s+\d)")
-@RULES.reads(MONTH_TRIGGERS, rf"(?P<year>(?:last|this|next)\s+year),?\s+in\s+(?P<month>{MONTH})", after=r"(?!\s+\d)")
 @RULES.reads(MONTH_TRIGGERS, rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})")
 def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a month; without a year and a tense it recurs each year, and without a capital "jan" is a name."""
     if match.group("month") in (AMBIGUOUS_MONTHS if "which" in match.groupdict() else SHORT_MONTHS):
         return None
     month = _month_number(match.group("month"))
-    return _in_year(match, utterance, lambda year: Period.of_month(year, month), needs_tense=True)
+    return _in_year(match, utterance, lambda year: Period.of_unit("month", date(year, month, 1)), needs_tense=True)
 
 
 @RULES.reads(
@@ -203,7 +200,7 @@ def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     rf"(?![-/–:]\d){NOT_A_YEAR}",
 )
 def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_year(int(match.group("year")))
+    return Period.of_unit("year", date(int(match.group("year")), 1, 1))
 
 
 @RULES.reads(SEASON_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", after=r"(?!\s+(?:of|\d))")
@@ -277,8 +274,6 @@ def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
     Without a year and a tense it recurs each year: "the peak season (June to August)".
     """
     first, last = match.group("first"), match.group("last")
-    if match.group("year") is None and SEASON_OF_MONTHS.fullmatch(match.group("span")):
-        return None
     return _in_year(match, utterance, lambda year: _between(first, last, year), needs_tense=True)
 
 
@@ -292,7 +287,8 @@ def _partial(text: str, year: int) -> Period:
     day = re.search(r"\d+", text)
     assert month, "the pattern holds a month"
     number = _month_number(month.group())
-    return Period.of_day(date(year, number, int(day.group()))) if day else Period.of_month(year, number)
+    on = date(year, number, int(day.group()) if day else 1)
+    return Period.of_unit("day" if day else "month", on)
 
 
 @RULES.reads(
@@ -301,7 +297,7 @@ def _partial(text: str, year: int) -> Period:
 def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
     first, last = int(match.group("first")), match.group("year")
     end = _full_year(last) if len(last) > 2 else first - first % 100 + int(last)
-    return Period.of_year(first).join(Period.of_year(end)) if first < end else None
+    return Period.of_days(date(first, 1, 1), date(end, 12, 31)) if first < end else None
 
 
 HOLIDAYS: dict[str, Callable[[int], date]] = {

@@ -103,16 +103,6 @@ class Period:
         return cls.of_days(on, on, "day")
 
     @classmethod
-    def of_month(cls, year: int, month: int) -> Self:
-        """Return one month."""
-        return cls.of_unit("month", date(year, month, 1))
-
-    @classmethod
-    def of_year(cls, year: int) -> Self:
-        """Return one year."""
-        return cls.of_unit("year", date(year, 1, 1))
-
-    @classmethod
     def of_season(cls, year: int, name: str) -> Self:
         """Return one season, a key of `SEASON_STARTS`."""
         first = date(year, SEASON_STARTS[name], 1)
@@ -181,21 +171,17 @@ def choose(which: Which, ordered: Sequence[Period], today: date) -> Period | Non
     def distance(period: Period) -> int:
         return days_between(period, today)
 
-    match which:
-        case "last":
-            return next((period for period in reversed(ordered) if period.last < today), None)
-        case "recent":
-            return next((period for period in reversed(ordered) if period.first <= today), None)
-        case "this":  # running, of this year, near
-            by_year = [period for period in ordered if period.first.year == today.year]
-            running = [period for period in ordered if distance(period) == 0]
-            return min(running or by_year or ordered, key=distance, default=None)
-        case "nearest":
-            return min(ordered, key=distance, default=None)
-        case "coming":
-            return next((period for period in ordered if period.last >= today), None)
-        case "next":
-            return next((period for period in ordered if period.first > today), None)
+    running = [period for period in ordered if distance(period) == 0]
+    of_this_year = [period for period in ordered if period.first.year == today.year]
+    chosen: dict[Which, list[Period]] = {
+        "last": [period for period in ordered if period.last < today][-1:],
+        "recent": [period for period in ordered if period.first <= today][-1:],
+        "this": sorted(running or of_this_year or ordered, key=distance)[:1],
+        "nearest": sorted(ordered, key=distance)[:1],
+        "coming": [period for period in ordered if period.last >= today][:1],
+        "next": [period for period in ordered if period.first > today][:1],
+    }
+    return next(iter(chosen[which]), None)
 
 
 def days_between(period: Period, today: date) -> int:
@@ -206,23 +192,18 @@ def days_between(period: Period, today: date) -> int:
 def format_interval(interval: Interval, granularity: Granularity) -> str:
     """Format an interval: "7 May 2023", "the week of 1 May 2023", "summer 2022", "3 to 5 May 2023"."""
     first, last = interval.start.date(), interval.end.date()
-    match granularity:
-        case "time":
-            return f"{_format_date(first)} {interval.start:%H:%M}"
-        case "day":
-            return _format_date(first)
-        case "week" | "weekend":
-            return f"the {granularity} of {_format_date(first)}"
-        case "month":
-            return f"{first:%B} {first.year}"
-        case "season":
-            return f"{SEASON_NAMES[first.month]} {first.year}"
-        case "year":
-            return str(first.year)
-        case "decade":
-            return f"the {first.year}s"
-        case "range":
-            return _format_range(first, last)
+    names: dict[Granularity, str] = {
+        "time": f"{_format_date(first)} {interval.start:%H:%M}",
+        "day": _format_date(first),
+        "week": f"the week of {_format_date(first)}",
+        "weekend": f"the weekend of {_format_date(first)}",
+        "month": f"{first:%B} {first.year}",
+        "season": f"{SEASON_NAMES.get(first.month, '')} {first.year}",
+        "year": str(first.year),
+        "decade": f"the {first.year}s",
+        "range": _format_range(first, last),
+    }
+    return names[granularity]
 
 
 def _count_months(period: Period) -> int:

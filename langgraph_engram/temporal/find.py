@@ -62,7 +62,6 @@ RECURRING = re.compile(
 LABEL = re.compile(rf"(?i)^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$")
 """The beginning of a line that only numbers or names a day or a week: the time after it is one of a schedule."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
-DASH = re.compile(r"\s*[-–—]\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
@@ -252,7 +251,7 @@ def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention |
     is_relative = first.relative or last.relative
     opener = OPENER.search(text[max(0, first.start_char - REACH) : first.start_char])
     between = opener is not None and opener.group("opener").casefold() == "between"
-    if not (AND if between else RANGE).fullmatch(gap) or (is_relative and DASH.fullmatch(gap)):
+    if not (AND if between else RANGE).fullmatch(gap):
         return None
     start = first.start_char - (len(opener.group()) if opener else 0)
     if first.period.first > last.period.last or (opener and not between and is_move_at(text, start)):
