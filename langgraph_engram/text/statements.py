@@ -104,45 +104,31 @@ POSSESSIONS: tuple[tuple[str, str, str], ...] = (
     *((head, head, NUMBER) for head in ("salary", "rent", "weight", "height", "budget", "personal best")),
 )
 """Attributes by what follows "my": name, pattern of the words, and pattern of the value."""
-STATES: tuple[tuple[str, str], ...] = (
-    (
-        "home",
-        rf"{SUBJECT}{HAVE}{LATELY}(?:\s+(?:live|lives|reside|resides|moved|relocated|settled)|"
-        rf"{BEING}{LATELY}\s+(?:living|based))(?:\s+(?:back|over|down|up|here|from\s+{NAME}))*{LATELY}"
-        rf"\s+(?:in|to|near)\s+(?:the\s+)?(?P<value>{NAME})",
-    ),
-    (
-        "work",
-        rf"{SUBJECT}{HAVE}{LATELY}(?:\s+(?:work|works|started|got\s+(?:an?|the|my)\s+(?:new\s+)?(?:job|position|role))|"
-        rf"{BEING}{LATELY}\s+(?:working|employed))(?:\s+(?:working|an?\s+new\s+job|a\s+job|my\s+new\s+job))?{LATELY}"
-        rf"\s+(?:at|for|with)\s+(?:the\s+)?(?P<value>{NAME})",
-    ),
-    ("car", rf"{SUBJECT}{LATELY}\s+drives?{LATELY}\s+(?:an?|the|my)\s+(?:\w+\s+)?(?P<value>[A-Z]{ANYTHING})"),
-    ("age", rf"{SUBJECT}(?:{BEING}|(?:\s+just)?\s+turned)\s+(?P<value>\d{{1,3}})(?=\s+years?\s+old|\s*[.!,]|\s*$)"),
-    (
-        "relationship",
-        rf"{SUBJECT}{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
-    ),
-)
-"""Attributes by a whole clause."""
-FAVOURITE = r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)"
-CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
+STATES = {
+    "home": rf"{HAVE}{LATELY}(?:\s+(?:live|lives|reside|resides|moved|relocated|settled)|"
+    rf"{BEING}{LATELY}\s+(?:living|based))(?:\s+(?:back|over|down|up|here|from\s+{NAME}))*{LATELY}"
+    rf"\s+(?:in|to|near)\s+(?:the\s+)?(?P<value>{NAME})",
+    "work": rf"{HAVE}{LATELY}(?:\s+(?:work|works|started|got\s+(?:an?|the|my)\s+(?:new\s+)?(?:job|position|role))|"
+    rf"{BEING}{LATELY}\s+(?:working|employed))(?:\s+(?:working|an?\s+new\s+job|a\s+job|my\s+new\s+job))?{LATELY}"
+    rf"\s+(?:at|for|with)\s+(?:the\s+)?(?P<value>{NAME})",
+    "car": rf"{LATELY}\s+drives?{LATELY}\s+(?:an?|the|my)\s+(?:\w+\s+)?(?P<value>[A-Z]{ANYTHING})",
+    "age": rf"(?:{BEING}|(?:\s+just)?\s+turned)\s+(?P<value>\d{{1,3}})(?=\s+years?\s+old|\s*[.!,]|\s*$)",
+    "relationship": rf"{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
+}
+"""Attributes by what follows the person."""
 OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
+CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
-    *STATES,
+    *((name, f"{SUBJECT}{clause}") for name, clause in STATES.items()),
     *(
         (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
-        for name, head, value in POSSESSIONS
+        for name, head, value in (*POSSESSIONS, ("favourite", r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)", ANYTHING))
     ),
-    ("favourite", rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})"),
 )
 IMPLIED = {
-    "home": "live home reside",
-    "work": "work job employer company",
-    "car": "drive car",
-    "age": "old age",
+    "home": "live home reside", "work": "work job employer company", "car": "drive car", "age": "old age",
     "relationship": "relationship status",
-}
+}  # fmt: skip
 """Words of a question about an attribute that a sentence setting it may lack: who moved to Porto lives there."""
 UNSURE = re.compile(
     r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
