@@ -34,7 +34,6 @@ from langgraph_engram.temporal.patterns import (
 )
 from langgraph_engram.temporal.tense import Tense
 
-RULES = Rules()
 CENTURY = 100
 PIVOT = 50
 """Two-digit years below it belong to this century, the others to the last."""
@@ -52,13 +51,13 @@ DECADES = "twenties thirties forties fifties sixties seventies eighties nineties
 ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
 YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
-MONTH_TRIGGERS = (
+NUMBER_RULES = Rules(f"{DIGITS} {' '.join(DECADES)}")
+MONTH_RULES = Rules(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov "
     "november dec december"
 )
-SEASON_TRIGGERS = "spring summer autumn fall winter"
-ORDINAL_TRIGGERS = f"{DIGITS} {' '.join(ordinal.split('-')[-1] for ordinal in ORDINALS)}"
-HOLIDAY_TRIGGERS = (
+SEASON_RULES = Rules("spring summer autumn fall winter")
+HOLIDAY_RULES = Rules(
     "christmas xmas eve nye year halloween valentine valentines independence fourth thanksgiving friday easter"
 )
 PREPOSITIONS = (
@@ -98,8 +97,7 @@ THE = r"(?:the\s+)?"
 PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
 
 
-@RULES.reads(
-    DIGITS,
+@NUMBER_RULES.reads(
     rf"(?P<year>{FULL_YEAR})(?P<mark>[-/])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d){TIME_OF_DAY}",
     after=r"(?!-?\d|/\d\d?(?!\d))",
 )
@@ -112,19 +110,17 @@ def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
     return Period(Interval(start=start, end=start if match.group("second") else start + timedelta(seconds=59)), "time")
 
 
-@RULES.reads(DIGITS, rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", after=r"(?!-\w|/\d\d?(?!\d))")
+@NUMBER_RULES.reads(rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", after=r"(?!-\w|/\d\d?(?!\d))")
 def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
     return Period.of_unit("month", date(int(match.group("year")), int(match.group("month")), 1))
 
 
-@RULES.reads(
-    DIGITS,
+@NUMBER_RULES.reads(
     r"(?P<first>\d\d?)(?P<mark>/)(?P<second>\d\d?)",
     led_by("on", "since", "by", "until", "before", "after", "around", "from"),
     r"(?![/\d%])",
 )
-@RULES.reads(
-    DIGITS,
+@NUMBER_RULES.reads(
     rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|(?<!-)\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
     before=r"(?<![\w/.-])",
 )
@@ -151,14 +147,12 @@ def _order_in(text: str) -> DateOrder | None:
     return orders.pop() if len(orders) == 1 else None
 
 
-@RULES.reads(
-    MONTH_TRIGGERS,
+@MONTH_RULES.reads(
     rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
     after=r"(?!\s*[ap]\.?m\b)",
 )
-@RULES.reads(
-    MONTH_TRIGGERS,
-    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}",
+@MONTH_RULES.reads(
+    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
 )
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
     if _is_doubtful(match, utterance):
@@ -182,9 +176,9 @@ def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Per
     return _in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
 
 
-@RULES.reads(MONTH_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", after=r"(?!,?\s+(?:the\s+)?\d)")
-@RULES.reads(MONTH_TRIGGERS, rf"(?P<month>{MONTH})", led_by(*PREPOSITIONS), r"(?!\s+\d)")
-@RULES.reads(MONTH_TRIGGERS, rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})")
+@MONTH_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", after=r"(?!,?\s+(?:the\s+)?\d)")
+@MONTH_RULES.reads(rf"(?P<month>{MONTH})", led_by(*PREPOSITIONS), r"(?!\s+\d)")
+@MONTH_RULES.reads(rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})")
 def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a month; without a year and a tense it recurs each year, and without a capital "jan" is a name."""
     if match.group("month") in (AMBIGUOUS_MONTHS if "which" in match.groupdict() else SHORT_MONTHS):
@@ -193,8 +187,7 @@ def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     return _in_year(match, utterance, lambda year: Period.of_unit("month", date(year, month, 1)), needs_tense=True)
 
 
-@RULES.reads(
-    DIGITS,
+@NUMBER_RULES.reads(
     rf"(?P<year>{FULL_YEAR})",
     rf"(?:{led_by(*PREPOSITIONS, 'from', 'to', 'circa', 'year', 'for', 'between', 'in the year')}|\()",
     rf"(?![-/–:]\d){NOT_A_YEAR}",
@@ -203,21 +196,18 @@ def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
     return Period.of_unit("year", date(int(match.group("year")), 1, 1))
 
 
-@RULES.reads(SEASON_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", after=r"(?!\s+(?:of|\d))")
-@RULES.reads(
-    SEASON_TRIGGERS,
-    rf"the\s+(?P<season>{SEASON})(?:time)?",
-    led_by("over", "since", "until", "by", "before", "this past", "for"),
+@SEASON_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", after=r"(?!\s+(?:of|\d))")
+@SEASON_RULES.reads(
+    rf"the\s+(?P<season>{SEASON})(?:time)?", led_by("over", "since", "until", "by", "before", "this past", "for")
 )
-@RULES.reads(SEASON_TRIGGERS, rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})")
+@SEASON_RULES.reads(rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})")
 def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a season; without a year and a tense it recurs each year."""
     name = match.group("season").casefold()
     return _in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
 
 
-@RULES.reads(
-    f"{DIGITS} {' '.join(DECADES)}",
+@NUMBER_RULES.reads(
     rf"(?P<decade>(?:19|20)\d0['’]?s|['’]?[1-9]0['’]?s|{'|'.join(DECADES)})",
     led_by("the", "the early", "the late", "the mid", "early", "mid", "late"),
 )
@@ -227,8 +217,7 @@ def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
     return Period.of_unit("decade", date(year, 1, 1))
 
 
-@RULES.reads(
-    ORDINAL_TRIGGERS,
+@NUMBER_RULES.reads(
     rf"the\s+(?P<day>{NTH_DAY})(?:{UNTIL}(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<last>{NTH_DAY}))?",
     rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
     r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",
@@ -253,13 +242,11 @@ def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | N
     return None
 
 
-@RULES.reads(
-    MONTH_TRIGGERS,
-    rf"(?:from\s+)?(?P<month>{MONTH})\s+(?P<first>{DAY_NUMBER}){UNTIL}{THE}(?P<last>{DAY_NUMBER}){RANGE_YEAR}",
+@MONTH_RULES.reads(
+    rf"(?:from\s+)?(?P<month>{MONTH})\s+(?P<first>{DAY_NUMBER}){UNTIL}{THE}(?P<last>{DAY_NUMBER}){RANGE_YEAR}"
 )
-@RULES.reads(
-    MONTH_TRIGGERS,
-    rf"{OPENER}{THE}(?P<first>{DAY_NUMBER}){AND}{THE}(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}",
+@MONTH_RULES.reads(
+    rf"{OPENER}{THE}(?P<first>{DAY_NUMBER}){AND}{THE}(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}"
 )
 def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
     month = _month_number(match.group("month"))
@@ -267,7 +254,7 @@ def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
     return _in_year(match, utterance, lambda year: Period.of_days(date(year, month, first), date(year, month, last)))
 
 
-@RULES.reads(MONTH_TRIGGERS, rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
+@MONTH_RULES.reads(rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
 def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a range from one month or day to another; a first end later in the year is a year earlier.
 
@@ -291,8 +278,8 @@ def _partial(text: str, year: int) -> Period:
     return Period.of_unit("day" if day else "month", on)
 
 
-@RULES.reads(
-    DIGITS, rf"{OPENER}(?P<first>{FULL_YEAR}){AND}(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))", r"(?<![\w/-])", r"(?![-/:]\d)"
+@NUMBER_RULES.reads(
+    rf"{OPENER}(?P<first>{FULL_YEAR}){AND}(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))", r"(?<![\w/-])", r"(?![-/:]\d)"
 )
 def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
     first, last = int(match.group("first")), match.group("year")
@@ -317,9 +304,9 @@ HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"
 HOLIDAY_YEAR = rf"(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR})"
 
 
-@RULES.reads(HOLIDAY_TRIGGERS, rf"{HOLIDAY}", HOLIDAY_LEAD)
-@RULES.reads(HOLIDAY_TRIGGERS, rf"(?P<which>{WHICH})\s+{HOLIDAY}")
-@RULES.reads(HOLIDAY_TRIGGERS, rf"{HOLIDAY}{HOLIDAY_YEAR}")
+@HOLIDAY_RULES.reads(rf"{HOLIDAY}", HOLIDAY_LEAD)
+@HOLIDAY_RULES.reads(rf"(?P<which>{WHICH})\s+{HOLIDAY}")
+@HOLIDAY_RULES.reads(rf"{HOLIDAY}{HOLIDAY_YEAR}")
 def _read_holiday(match: re.Match[str], utterance: Utterance) -> Period | None:
     if not match.groupdict().get("year") and is_part_of_name(utterance.text, match.end()):
         return None
@@ -364,8 +351,10 @@ def _in_year(
     tense = utterance.tense(match, certain=True)
     if utterance.is_habit(match) or (needs_tense and not tense):
         return None
-    tenses = (tense,) if tense or utterance.tense(match) is None else (None, "behind")
-    return next(filter(None, (_choose_year(each, occurrences, utterance.today) for each in tenses)), None)
+    period = _choose_year(tense, occurrences, utterance.today)
+    if period or tense or utterance.tense(match) is None:
+        return period
+    return _choose_year("behind", occurrences, utterance.today)
 
 
 def _choose_year(tense: Tense | None, occurrences: list[Period], today: date) -> Period | None:

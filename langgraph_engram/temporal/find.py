@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
@@ -35,13 +36,17 @@ from langgraph_engram.temporal.patterns import (
     UNTIL,
     WEEKDAY,
     Rule,
+    Rules,
     Utterance,
     read_amount,
     read_weekday,
 )
 from langgraph_engram.temporal.tense import is_move_at
 
-RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES)
+RULES: tuple[Rules, ...] = (
+    *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES, dates.HOLIDAY_RULES),
+    *(relative.UNIT_RULES, relative.WEEKDAY_RULES),
+)
 PLAUSIBLE_YEARS = range(1500, 2200)
 """Years of a clock that is believed."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
@@ -208,9 +213,8 @@ def _longest_first(match: re.Match[str]) -> tuple[int, int]:
 
 def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
     words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
-    for rule in RULES:
-        if not rule.triggers.isdisjoint(words):
-            yield from ((rule, match) for match in rule.pattern.finditer(text))
+    for rule in chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words)):
+        yield from ((rule, match) for match in rule.pattern.finditer(text))
 
 
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:

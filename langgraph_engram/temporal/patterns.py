@@ -1,6 +1,6 @@
 """Hold the English words that times are mentioned in, as parts of patterns, and define the rules that read them.
 
-A rule has words that trigger it, a pattern, and the reader under it, which turns a match into a period. A pattern that
+A rule has words that trigger it, a pattern, and a reader, under it, which turns a match into a period. A pattern that
 names its year or decade in full has it in a group called `year` or `decade`; all others need a clock.
 """
 
@@ -128,8 +128,6 @@ Read = Callable[[re.Match[str], Utterance], Period | None]
 class Rule:
     """One way in which English mentions a time."""
 
-    triggers: frozenset[str]
-    """Lower-case words (or `DIGITS`), any of which must occur in the text."""
     expression: str
     """Its group `span` is the mention, without a preposition that is only evidence for it."""
     read: Read
@@ -142,13 +140,18 @@ class Rule:
 
 
 class Rules(list[Rule]):
-    """Rules, each written above its reader."""
+    """Rules that share their triggers: lower-case words (or `DIGITS`), any of which must occur in the text."""
 
-    def reads(self, triggers: str, body: str, before: str = r"(?<![\w-])", after: str = "") -> Callable[[Read], Read]:
+    def __init__(self, triggers: str) -> None:
+        """Begin without a rule."""
+        super().__init__()
+        self.triggers = frozenset(triggers.split())
+
+    def reads(self, body: str, before: str = r"(?<![\w-])", after: str = "") -> Callable[[Read], Read]:
         """Add a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
 
         def add(read: Read) -> Read:
-            self.append(Rule(frozenset(triggers.split()), rf"{before}(?P<span>{body})(?!\w){after}", read))
+            self.append(Rule(rf"{before}(?P<span>{body})(?!\w){after}", read))
             return read
 
         return add

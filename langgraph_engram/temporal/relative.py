@@ -28,8 +28,13 @@ from langgraph_engram.temporal.patterns import (
 )  # fmt: skip
 from langgraph_engram.temporal.tense import sentence_after, tense_at
 
-RULES = Rules()
-DAY_TRIGGERS = "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+UNIT_RULES = Rules(
+    "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
+    "month months year years yr yrs decade decades"
+)
+WEEKDAY_RULES = Rules(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+)
 NAMED_WEEKDAY = rf"(?P<weekday>{WEEKDAY})"
 CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
 DAYS_AWAY = {
@@ -65,10 +70,9 @@ AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
 LABEL_ENDS = re.compile(r"[*_]*\s*(?:[:(|]|[-–—]\s|$)")
 
 
-@RULES.reads(
-    "yesterday today tomorrow tonight last this",
+@UNIT_RULES.reads(
     rf"(?P<phrase>the\s+day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|today|tomorrow|tonight|"
-    rf"last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?",
+    rf"last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?"
 )
 def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
     phrase = " ".join(match.group("phrase").casefold().split())
@@ -100,11 +104,8 @@ def _has_verb(match: re.Match[str], utterance: Utterance) -> bool:
     return tense == "behind" and not PERFECT.search(before + sentence_after(utterance.text, end))
 
 
-@RULES.reads(
-    "other",
-    r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week|morning|afternoon|evening)",
-    r"(?<![\w-])(?<!\bon )",
-    CLOSED,
+@UNIT_RULES.reads(
+    r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week|morning|afternoon|evening)", r"(?<![\w-])(?<!\bon )", CLOSED
 )
 def _read_the_other(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "the other day": a vague one, not yesterday."""
@@ -113,11 +114,7 @@ def _read_the_other(match: re.Match[str], utterance: Utterance) -> Period | None
     return Period.away("day", utterance.today, -2, -10)
 
 
-@RULES.reads(
-    "last past this next coming upcoming",
-    rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)",
-    after=CLOSED,
-)
+@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)", after=CLOSED)
 def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
     unit = UNITS[match.group("unit").casefold()]
@@ -148,7 +145,7 @@ def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | N
     return before if days_between(before, utterance.today) <= MOST_DAYS_SINCE_THIS else None
 
 
-@RULES.reads("weekend", r"the\s+weekend", led_by("over", "at", "for", "during"), r"(?!\s+(?:of|before|after)\b)")
+@UNIT_RULES.reads(r"the\s+weekend", led_by("over", "at", "for", "during"), r"(?!\s+(?:of|before|after)\b)")
 def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
     tense = utterance.tense(match)
     if tense is None or utterance.is_habit(match):
@@ -159,13 +156,10 @@ def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | No
     return Period.of_unit("weekend", shift("weekend", utterance.today, -1))
 
 
-@RULES.reads(
-    "next coming",
-    rf"the\s+(?P<way>next|coming)\s+(?P<unit>{UNIT})",
-    led_by("in", "over", "within", "during", "for", "throughout"),
+@UNIT_RULES.reads(
+    rf"the\s+(?P<way>next|coming)\s+(?P<unit>{UNIT})", led_by("in", "over", "within", "during", "for", "throughout")
 )
-@RULES.reads(
-    "last past next coming",
+@UNIT_RULES.reads(
     rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|coming)\s+(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?",
     after=CLOSED,
 )
@@ -183,19 +177,16 @@ def _rolling(utterance: Utterance, unit: Unit, count: int) -> Period:
     return Period.of_days(min(utterance.today, end), max(utterance.today, end))
 
 
-@RULES.reads(
-    "ago back",
-    rf"(?P<amount>{AMOUNT})[\s-]+(?P<unit>{UNIT})s?\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))",
-    NOT_HALF,
+@UNIT_RULES.reads(
+    rf"(?P<amount>{AMOUNT})[\s-]+(?P<unit>{UNIT})s?\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))", NOT_HALF
 )
 def _read_ago(match: re.Match[str], utterance: Utterance) -> Period | None:
     least, most = read_amount(match.group("amount"))
     return Period.away(UNITS[match.group("unit").casefold()], utterance.today, -least, -most)
 
 
-@RULES.reads("from", rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", NOT_HALF)
-@RULES.reads(
-    "in",
+@UNIT_RULES.reads(rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", NOT_HALF)
+@UNIT_RULES.reads(
     rf"in\s+(?:about\s+|around\s+|like\s+|another\s+)?(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?(?:['’]?\s+time)?",
     after=r"(?!\s+(?:of|that|or|is|was)\b|\s*/)",
 )
@@ -205,14 +196,12 @@ def _read_in(match: re.Match[str], utterance: Utterance) -> Period | None:
     return Period.away(UNITS[match.group("unit").casefold()], utterance.today, *read_amount(match.group("amount")))
 
 
-@RULES.reads(
-    "week month year", r"the\s+(?P<unit>week|month|year)", led_by("end of", "start of", "beginning of", "middle of")
-)
+@UNIT_RULES.reads(r"the\s+(?P<unit>week|month|year)", led_by("end of", "start of", "beginning of", "middle of"))
 def _read_running_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     return Period.of_unit(UNITS[match.group("unit").casefold()], utterance.today)
 
 
-@RULES.reads(DAY_TRIGGERS, rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?", after=r"(?!\s+of\b)")
+@WEEKDAY_RULES.reads(rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?", after=r"(?!\s+of\b)")
 def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     which, today = match.group("which").split()[-1].casefold(), utterance.today
     weekday = read_weekday(match.group("weekday"))
@@ -234,9 +223,8 @@ def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | N
     return Period.of_day(weekday_from(today, weekday, 1)) if tense == "ahead" else None
 
 
-@RULES.reads(DAY_TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY})", after=CLAUSE_ENDS)
-@RULES.reads(
-    DAY_TRIGGERS,
+@WEEKDAY_RULES.reads(rf"(?P<weekday>{FULL_WEEKDAY})", after=CLAUSE_ENDS)
+@WEEKDAY_RULES.reads(
     rf"{NAMED_WEEKDAY}{PART_OF_DAY}?",
     led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
     r"(?!,?\s+(?:the\s+)?\d)",
@@ -260,7 +248,7 @@ def _is_label(match: re.Match[str], utterance: Utterance) -> bool:
     return not any(letter.isalpha() for letter in line) and LABEL_ENDS.match(utterance.text, end) is not None
 
 
-@RULES.reads(DAY_TRIGGERS, rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})")
+@WEEKDAY_RULES.reads(rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})")
 def _read_weekday_range(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "from Monday to Friday"; without "from" it is a habit."""
     tense = utterance.tense(match)
@@ -274,10 +262,9 @@ def _read_weekday_range(match: re.Match[str], utterance: Utterance) -> Period | 
     return Period.of_days(weekday_from(end, first, -1), end)
 
 
-@RULES.reads(
-    DAY_TRIGGERS,
+@WEEKDAY_RULES.reads(
     rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"
-    rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?",
+    rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?"
 )
 def _read_weekday_of_week(match: re.Match[str], utterance: Utterance) -> Period | None:
     week = match.group("week") or match.group("week_before")
