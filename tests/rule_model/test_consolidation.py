@@ -50,10 +50,7 @@ def test_what_is_not_sure_stays(record, older, newer):
 
 @pytest.mark.parametrize(
     ("older", "newer"),
-    [
-        ("I live in Lisbon.", "I live in Porto."),
-        ("My phone number is 555-0134.", "My phone number is 555-0199."),
-    ],
+    [("I live in Lisbon.", "I live in Porto."), ("My phone number is 555-0134.", "My phone number is 555-0199.")],
 )
 @pytest.mark.parametrize("known", [True, False])
 def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
@@ -64,8 +61,7 @@ def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
 
 
 @pytest.mark.parametrize(
-    ("newer", "action"),
-    [("I moved to Porto.", "SUPERSEDE"), ("I live in Lisbon, near the sea.", "KEEP_BOTH")],
+    ("newer", "action"), [("I moved to Porto.", "SUPERSEDE"), ("I live in Lisbon, near the sea.", "KEEP_BOTH")]
 )
 def test_a_stated_change_and_the_same_value_are_no_conflict(record, newer, action):
     """The words tell of the change, or say the same."""

@@ -2,12 +2,7 @@
 
 import pytest
 
-from langgraph_engram.text.questions import (
-    TimeQuestion,
-    answer_type,
-    asks_for_assistant,
-    time_question,
-)
+from langgraph_engram.text.questions import TimeQuestion, answer_type, asks_for_assistant, time_question
 
 
 @pytest.mark.parametrize(
@@ -98,13 +93,7 @@ def test_what_is_compared_is_read_off_a_query(query, asked):
 
 @pytest.mark.parametrize(
     "query",
-    [
-        "When did I run the race?",
-        "How many days ago did I run the race?",
-        "Who came first in the race?",
-        "",
-        "?",
-    ],
+    ["When did I run the race?", "How many days ago did I run the race?", "Who came first in the race?", "", "?"],
 )
 def test_other_queries_compare_nothing(query):
     """One time, or a choice without an order."""

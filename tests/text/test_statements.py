@@ -21,11 +21,7 @@ from langgraph_engram.text.tokens import content_stems
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        ("Ana: I ski.", "I ski."),
-        ("Ben: Do you ski? Ana: I do: often.", "I do: often."),
-        ("Ana skis.", "Ana skis."),
-    ],
+    [("Ana: I ski.", "I ski."), ("Ben: Do you ski? Ana: I do: often.", "I do: often."), ("Ana skis.", "Ana skis.")],
 )
 def test_own_words_are_what_the_speaker_says(text, said):
     """The name and the question before it are left out; other text stays."""
