@@ -94,7 +94,7 @@ def reflect(question: Reflect) -> Reflection:
 
 def needed_stems(query: str, intent: Intent) -> set[str]:
     """Return the stems that evidence must mention: those of the query but its asking words, people and times."""
-    people = {stem for name in intent.speakers for stem in content_stems(name)}
+    people = set(content_stems(" ".join(intent.speakers)))
     times = set(content_stems(intent.time.text)) if intent.time else set()
     stems = set(content_stems(query)) - set(content_stems(SAY_HOW.get(answer_type(query), "")))
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
@@ -105,7 +105,7 @@ def _scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[s
     weight = {stem: 1 / (1 + sum(stem in stems for stems in mentioned)) for stem in needed}
     whole = sum(weight.values()) or 1.0
     best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
-    people = {stem for name in question.intent.speakers for stem in content_stems(name)}
+    people = set(content_stems(" ".join(question.intent.speakers)))
     scores: list[float] = []
     for passage, stems in zip(question.candidates, mentioned, strict=True):
         score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best

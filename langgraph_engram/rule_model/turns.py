@@ -70,7 +70,9 @@ def extract_events(question: ExtractEvents) -> EventReading:
     for start, end in pairwise([*question.event_starts, len(question.turns)]):
         turns = question.turns[start:end]
         topic = ", ".join(topic_words(_texts(turns), frequencies, people, TITLE_KEYWORDS))
-        notes.append(_note(turns, topic, notes))
+        earlier = notes[-1].topic if notes else ""
+        transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
+        notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
     return EventReading(events=notes, records=[_record_of(sentence) for sentence in _outside_passages(question)])
 
 
@@ -91,7 +93,12 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
     sentences = number_sentences(question.turns, question.context, small_talk=True)
     telling = (sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people))
-    relations = [_relation(sentence, people) for sentence in telling if RELATION.search(sentence.text)]
+    relations: list[SourcedSentence] = []
+    for sentence in filter(lambda said: RELATION.search(said.text), telling):
+        speaker = sentence.turn.speaker
+        others = ", ".join(name for name in people if name != speaker) or "themselves"
+        content = f"{speaker} to {others}: {sentence.resolved}"
+        relations.append(SourcedSentence(sources=[sentence.number], content=content))
     return SourcedSentences(sentences=relations)
 
 
@@ -172,21 +179,8 @@ def _time_of(sentence: Sentence) -> str:
     return ""
 
 
-def _note(turns: Sequence[Turn], topic: str, before: Sequence[EventNote]) -> EventNote:
-    earlier = before[-1].topic if before else ""
-    who = turns[0].speaker if turns else "somebody"
-    transition = f"After {earlier}, {who} brings up {topic}." if earlier and topic else ""
-    return EventNote(event=len(before) + 1, topic=topic, transition=transition)
-
-
 def _texts(turns: Sequence[Turn]) -> list[str]:
     return [" ".join([turn.text, *turn.captions]) for turn in turns]
-
-
-def _relation(sentence: Sentence, people: Sequence[str]) -> SourcedSentence:
-    speaker = sentence.turn.speaker
-    others = ", ".join(name for name in people if name != speaker) or "themselves"
-    return SourcedSentence(sources=[sentence.number], content=f"{speaker} to {others}: {sentence.resolved}")
 
 
 def _label(sentence: Sentence) -> SentenceLabel:
