@@ -19,7 +19,6 @@ def decide(*records):
     ("older", "newer"),
     [
         ("I live in Lisbon.", "I moved to Porto last week."),
-        ("I work at Starbucks.", "I started at the Blue Bottle in May."),
         ("My phone number is 555-0134.", "My new phone number is 555-0199."),
         ("I'm 34.", "I just turned 35!"),
         ("My sister Runa lives in Oslo.", "Runa moved to Bergen."),
@@ -38,7 +37,6 @@ def test_a_new_value_of_an_attribute_supersedes(record, older, newer):
         ("I live in Lisbon.", "I lived in Porto as a kid."),
         ("I live in Lisbon.", "My sister lives in Porto."),
         ("I live in Lisbon.", "I live in Lisbon with Runa now."),
-        ("I live in Lisbon.", "I might have moved to Porto if I could."),
         ("My favourite colour is blue.", "My favourite song is Green."),
         ("I like tea.", "I like coffee."),
     ],

@@ -94,7 +94,6 @@ def test_what_papers_draw_from_turns_is_told_apart(turns):
         ("Ana: I keep bees.", "Ben: By the way, I bought a car.", "topic_shift"),
         ("Ana: Where do you live?", "Ben: In Oslo.", "direct_resp"),
         ("Ana: I keep bees in the garden.", "Ana: The bees gave honey.", "detail_elaborate"),
-        ("Ana: I keep bees.", "Ben: Thanks for telling me!", "direct_resp"),
     ],
 )
 def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
@@ -134,7 +133,6 @@ def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
     [
         ("When did Ana go camping?", {"answer_dimension": "time", "target_types": ["episodic"], "speakers": ["Ana"]}),
         ("Where does Ben live?", {"answer_dimension": "location", "location": "", "speakers": ["Ben"]}),
-        ("Why did Ana sell the car?", {"answer_dimension": "reason"}),
         ("What did Ana do in May 2023?", {"time": "in May 2023", "answer_dimension": "content"}),
         ("What did Ana see in Oslo?", {"location": "Oslo"}),
         ("What is Ana's favourite colour?", {"target_types": ["profile", "fact"]}),

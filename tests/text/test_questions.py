@@ -10,7 +10,6 @@ from langgraph_engram.text.questions import TimeQuestion, answer_type, asks_for_
     [
         ("When did Ana move?", "time"),
         ("In what month's match did Ben score?", "time"),
-        ("Which clever time management method does Ben use?", "content"),
         ("How long has Ben played the cello?", "duration"),
         ("How old is Ben's sister?", "age"),
         ("What was the discount on my first order?", "number"),
@@ -41,7 +40,6 @@ def test_the_question_words_show_the_type(query, expected):
     "query",
     [
         "What was the bakery you recommended in Ghent?",
-        "Which three stretches did you suggest for a stiff neck?",
         "In our previous conversation about kites, how long was the tail?",
         "I am going back to our earlier chess game: where did the bishop end up?",
         "We talked about tide tables earlier. What was the name of the harbour?",
@@ -81,7 +79,6 @@ def test_other_queries_are_left_alone(query):
         ),
         ("How many weeks before the wedding did I run the race?", TimeQuestion(("the wedding", "I run the race"))),
         ("How many months had passed since I ran when I married?", TimeQuestion(("I ran", "I married"))),
-        ("How long after the race was the wedding?", TimeQuestion(("the race", "the wedding"))),
         ("How many days did it take my bag to arrive after I ordered it?", TimeQuestion(("I ordered it", "arrive"))),
         ("How long was it between the race (in Oslo) and the wedding?", TimeQuestion(("the race", "the wedding"))),
     ],
