@@ -16,8 +16,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from engram_lab.datasets import MULTI_HOP, OPEN_DOMAIN
 from langgraph_engram.schema import Interval
-from langgraph_engram.temporal.find import find_times
-from langgraph_engram.temporal.parse import parse_time
+from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.tokens import stem
 
 ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")

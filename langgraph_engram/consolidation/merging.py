@@ -16,9 +16,8 @@ from langgraph_engram.pending import cited_turns, pending_task
 from langgraph_engram.schema import Decision, Pair, PendingTask, Proposal, Record, make_id
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import instant_of
-from langgraph_engram.text.names import proper_names
-from langgraph_engram.text.numbers import numbers_in
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.keywords import proper_names
+from langgraph_engram.text.tokens import content_stems, numbers_in
 
 LOSES_SOURCE = "a merge would lose a cited source"
 WITHOUT_WORDS = "a merge without words"

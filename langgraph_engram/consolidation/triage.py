@@ -13,12 +13,13 @@ from functools import cached_property
 
 from langgraph_engram.schema import Record
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import (
+    Slot,
     is_question,
     own_words,
     shows_image,
     signals_change,
+    slot_of,
     speaks_of_self,
     speaks_to_listener,
 )

@@ -25,9 +25,8 @@ from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import Event, Interval, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import TimeMention, find_times
-from langgraph_engram.text.names import proper_names
-from langgraph_engram.text.numbers import NUMBER
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.keywords import proper_names
+from langgraph_engram.text.tokens import NUMBER, content_stems, words
 
 MIN_SAID = 0.5
 """Share of a record's content stems that must have been said in its event."""

@@ -15,8 +15,7 @@ from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.find import TimeMention, find_times
-from langgraph_engram.temporal.parse import parse_time
+from langgraph_engram.temporal.find import TimeMention, find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import passages_of
 from langgraph_engram.text.sentences import split_sentences

@@ -8,10 +8,9 @@ from functools import lru_cache
 from langgraph_engram.schema import DateOrder, Interval, Turn
 from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.temporal.find import find_times, resolve_times
-from langgraph_engram.text.numbers import numbers_in, plain_number, spelled_numbers
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import affirmed, speaks_of_self
-from langgraph_engram.text.tokens import content_stems, stem, words
+from langgraph_engram.text.tokens import content_stems, numbers_in, plain_number, spelled_numbers, stem, words
 
 MAX_CACHED_TURNS = 2048
 """Turns whose support is cached in the process."""

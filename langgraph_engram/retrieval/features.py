@@ -11,12 +11,11 @@ from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, is_one_of
 from langgraph_engram.schema import Intent, Record
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex, TurnIndex
-from langgraph_engram.text.names import proper_names
-from langgraph_engram.text.numbers import NUMBER, spelled_numbers
+from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.statements import mentions_speaker
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.tokens import NUMBER, spelled_numbers, words
 
 SPEAKER_WEIGHT = 0.5
 """Added to memories of a person whom the query names."""

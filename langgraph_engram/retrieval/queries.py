@@ -6,7 +6,7 @@ from datetime import datetime
 
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Intent, TimeConstraint
-from langgraph_engram.temporal.parse import parse_constraint
+from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.questions import time_question
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems

@@ -22,36 +22,26 @@ from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.rule_model.extraction import (
-    extract_events,
-    extract_facts,
-    extract_key_sentences,
-    extract_records,
-    extract_relations,
-    label_sentences,
-)
-from langgraph_engram.rule_model.intent import parse_intent
-from langgraph_engram.rule_model.narratives import extractive_narrative
+from langgraph_engram.rule_model import turns
+from langgraph_engram.rule_model.consolidation import decide_update, extractive_narrative
 from langgraph_engram.rule_model.quoting import quote
-from langgraph_engram.rule_model.selection import reflect, select_records
-from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
-from langgraph_engram.rule_model.updates import decide_update
+from langgraph_engram.rule_model.recall import parse_intent, reflect, select_records
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: quote,
     DecideUpdate: decide_update,
-    DescribeBoundary: describe_boundary,
-    ExtractEvents: extract_events,
-    ExtractFacts: extract_facts,
-    ExtractKeySentences: extract_key_sentences,
-    ExtractRecords: extract_records,
-    ExtractRelations: extract_relations,
-    JudgeBoundary: judge_boundary,
-    LabelSentences: label_sentences,
+    DescribeBoundary: turns.describe_boundary,
+    ExtractEvents: turns.extract_events,
+    ExtractFacts: turns.extract_facts,
+    ExtractKeySentences: turns.extract_key_sentences,
+    ExtractRecords: turns.extract_records,
+    ExtractRelations: turns.extract_relations,
+    JudgeBoundary: turns.judge_boundary,
+    LabelSentences: turns.label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,
     SelectRecords: select_records,
-    TrackTopics: track_topics,
+    TrackTopics: turns.track_topics,
     WriteAnswer: quote,
     WriteSynthesis: extractive_narrative,
 }

@@ -14,12 +14,11 @@ from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.rule_model.selection import needed_stems
+from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import passages_of, statements_of, without_code
 from langgraph_engram.text.questions import ORDER, asks_for_earlier_state, time_question
-from langgraph_engram.text.slots import expanded_stems
-from langgraph_engram.text.statements import is_question, own_words, speaks_of_self
+from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
 MAX_QUOTES = 3
@@ -51,17 +50,14 @@ class Quotable:
     speaker: str
     said_at: datetime | None
     text: str
-    replies_to: str = ""
-    """The question before a short reply, where that is known."""
-    image: bool = False
     turn: tuple[str, int] | None = None
     """Session and position of its turn; None where the turn is gone."""
+    how: str = ""
+    """What is to be told before its words: that it replies, is an image, or was corrected."""
     earlier: tuple["Quotable", ...] = ()
     """What it took the place of."""
     rivals: tuple["Quotable", ...] = ()
     """What cannot be true together with it."""
-    corrected: bool = False
-    """Whether a person wrote it in place of what was said."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -77,6 +73,17 @@ class Quotable:
     def ordinal(self) -> int:
         """Return the number of that day; 0 where it is not known."""
         return self.said_at.toordinal() if self.said_at else 0
+
+    @property
+    def source(self) -> str:
+        """Return who said it and when, as far as that is known."""
+        return ", ".join(filter(None, (self.speaker, self.day)))
+
+    @property
+    def quoted(self) -> str:
+        """Return the words between quotation marks; no number in them looks like a citation."""
+        text = CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), self.text)
+        return f'{self.how}"{text}"'
 
 
 def quote(question: AnswerLight | WriteAnswer) -> str:
@@ -142,26 +149,12 @@ def _is_close_by(sentence: Quotable, other: Quotable) -> bool:
 
 def _line(sentences: Sequence[Quotable]) -> str:
     """Return sentences of one exchange with who said them and when; then what is no longer so, or contradicts them."""
-    first = sentences[0]
-    who = _who_and_when(first)
-    said = " … ".join(_said_words(sentence) for sentence in sentences)
-    superseded = [earlier for sentence in sentences for earlier in sentence.earlier]
-    before = "; ".join(f"{earlier.day}: {_said_words(earlier)}" for earlier in superseded)
-    rivals = [rival for sentence in sentences for rival in sentence.rivals]
-    beside = "; ".join(f"{_who_and_when(rival)}: {_said_words(rival)}" for rival in rivals)
-    mark = "" if not who else ", " if first.replies_to or first.image or first.corrected else ": "
-    return f"{who}{mark}{said}{before and f' Before, {before}'}{beside and f' But also, {beside}'}"
-
-
-def _who_and_when(sentence: Quotable) -> str:
-    return ", ".join(part for part in (sentence.speaker, sentence.day) if part)
-
-
-def _said_words(sentence: Quotable) -> str:
-    """Return the words between quotation marks, after what they reply to; no number in them looks like a citation."""
-    how = "shares an image: " if sentence.image else "as corrected: " if sentence.corrected else ""
-    how = f'asked "{sentence.replies_to}": ' if sentence.replies_to else how
-    return f'{how}"{CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), sentence.text)}"'
+    source = sentences[0].source
+    mark = "" if not source else ", " if sentences[0].how else ": "
+    said = " … ".join(sentence.quoted for sentence in sentences)
+    before = "; ".join(f"{older.day}: {older.quoted}" for sentence in sentences for older in sentence.earlier)
+    beside = "; ".join(f"{rival.source}: {rival.quoted}" for sentence in sentences for rival in sentence.rivals)
+    return f"{source}{mark}{said}{before and f' Before, {before}'}{beside and f' But also, {beside}'}"
 
 
 def _scores(query: str, intent: Intent, sentences: Sequence[Quotable]) -> list[float]:
@@ -232,12 +225,9 @@ class _Shown:
     def by(cls, evidence: Sequence[Evidence]) -> "_Shown":
         """Collect turns and corrections."""
         turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
-        corrections = [
-            _correction(number, passage, record)
-            for number, passage in enumerate(evidence, start=1)
-            if (record := passage.record) and record.is_edited
-        ]
-        return cls(turns, corrections)
+        numbered = enumerate(evidence, start=1)
+        edited = ((number, passage) for number, passage in numbered if passage.record and passage.record.is_edited)
+        return cls(turns, [_of_record(number, passage) for number, passage in edited])
 
     def sentences(self, number: int, passage: Evidence) -> Iterator[Quotable]:
         """Yield the sentences of a passage's turns that it shows; all of them where it tells them otherwise."""
@@ -249,14 +239,14 @@ class _Shown:
             yield from _of_passage(number, passage, record)
             return
         if record and record.is_edited:
-            correction = _correction(number, passage, record)
+            correction = _of_record(number, passage)
             yield correction
             text = text.replace(correction.text, "")
         shown = _plain(text)
         said = [sentence for turn in passage.turns for sentence in self._said(turn)]
         chosen = [sentence for sentence in said if _opening(sentence) in shown]
         for sentence in chosen or (said if text == passage.text else []):
-            yield _quotable(number, passage.relevance, sentence)
+            yield _of_turn(number, passage, sentence)
 
     def changed(self, number: int, passage: Evidence, record: Record) -> tuple[list[Quotable], Quotable | None]:
         """Return what a superseded record says, and what took its place; none where the passage does not show that."""
@@ -292,31 +282,33 @@ class _Shown:
         yield from (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
 
 
-def _correction(number: int, passage: Evidence, record: Record) -> Quotable:
-    """Return what a person wrote in place of what was said, at the turn where that was said."""
-    text, place = own_words(record.content, record.speaker), (record.session_id, record.seq)
-    return Quotable(number, passage.relevance, record.speaker, record.mentioned_at, text, corrected=True, turn=place)
+def _of_turn(number: int, passage: Evidence, said: Sentence) -> Quotable:
+    turn, how = said.turn, "shares an image: " if said.image else ""
+    how = f'asked "{said.question}": ' if said.question else how
+    return Quotable(number, passage.relevance, turn.speaker, turn.said_at, said.text, (turn.session_id, turn.seq), how)
 
 
-def _quotable(number: int, relevance: float, said: Sentence) -> Quotable:
-    turn, place = said.turn, (said.turn.session_id, said.turn.seq)
-    return Quotable(number, relevance, turn.speaker, turn.said_at, said.text, said.question, said.image, place)
+def _of_record(number: int, passage: Evidence) -> Quotable:
+    """Return what a record says; if a person wrote it in place of what was said, marked as such."""
+    record = passage.record
+    assert record, "only passages of records are corrected"
+    text, how = own_words(record.content, record.speaker), "as corrected: " if record.is_edited else ""
+    place = (record.session_id, record.seq)
+    return Quotable(number, passage.relevance, record.speaker, record.mentioned_at, text, place, how)
 
 
 def _of_passage(number: int, passage: Evidence, record: Record) -> Iterator[Quotable]:
     """Yield the sentences and items of a passage of a long message; one of code alone is quoted whole."""
-    text, place = record.content.removeprefix(f"{record.speaker}: "), (record.session_id, record.seq)
+    text = record.content.removeprefix(f"{record.speaker}: ")
     message = _on_one_line("\n".join(turn.text for turn in passage.turns))
     stated = [said for said in map(_on_one_line, statements_of(text)) if said in message]  # headings are none
-    for said in stated or [_on_one_line(text)]:
-        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said, turn=place)
+    yield from (replace(_of_record(number, passage), text=said, how="") for said in stated or [_on_one_line(text)])
 
 
 def _without_turns(number: int, passage: Evidence) -> Iterator[Quotable]:
     """Yield what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
-    if record := passage.record:
-        said = own_words(record.content, record.speaker)
-        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said)
+    if passage.record:
+        yield replace(_of_record(number, passage), turn=None, how="")
     elif not passage.synthesis_id and passage.text:
         yield Quotable(number, passage.relevance, "", None, passage.text)
 

@@ -13,9 +13,8 @@ from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob, is_outdated
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.numbers import NUMBER, numbers_in, spelled_numbers
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, words
 
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
 """The number of an item of a list; it says nothing."""

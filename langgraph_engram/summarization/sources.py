@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.rule_model.narratives import centrality, stem_counts
+from langgraph_engram.rule_model.consolidation import centrality, stem_counts
 from langgraph_engram.schema import Record
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import by_mention

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.rule_model.narratives import extractive_narrative
+from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex

@@ -15,42 +15,49 @@ from dateutil.easter import easter
 from dateutil.relativedelta import FR, TH, relativedelta
 
 from langgraph_engram.schema import DateOrder, Interval
+from langgraph_engram.temporal.datetimes import MONTHS_OF_A_YEAR, Period, Which, choose, days_between, yearly
 from langgraph_engram.temporal.patterns import (
-    CENTURY,
     DAY_NUMBER,
-    DECADES,
     DIGITS,
     FULL_YEAR,
     MONTH,
-    MONTHS,
-    ORDINAL,
-    ORDINALS,
     PART_OF_DAY,
-    SEASON,
     UNTIL,
     WEEKDAY,
     WHICH,
-    YEAR,
-    Rule,
+    WHICHES,
+    Rules,
     Utterance,
-    in_year,
     is_part_of_name,
     led_by,
-    read_day,
-    read_full_year,
-    read_month,
     read_weekday,
-    rule,
 )
-from langgraph_engram.temporal.periods import MONTHS_OF_A_YEAR, Period
+from langgraph_engram.temporal.tense import Tense
 
-MONTH_TRIGGERS = (
+CENTURY = 100
+PIVOT = 50
+"""Two-digit years below it belong to this century, the others to the last."""
+MOST_DAYS_WITHOUT_YEAR = 305
+"""A date without its year that would lie more than ten months away is something else."""
+MOST_DAYS_WITHOUT_TENSE = 120
+"""Days to the nearest occurrence that is meant where no word shows the tense: the others are twice as far."""
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+    "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
+).split()
+DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
+ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
+YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
+SEASON = r"(?:spring|summer|autumn|fall|winter)"
+NUMBER_RULES = Rules(f"{DIGITS} {' '.join(DECADES)}")
+MONTH_RULES = Rules(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov "
     "november dec december"
 )
-SEASON_TRIGGERS = "spring summer autumn fall winter"
-ORDINAL_TRIGGERS = f"{DIGITS} {' '.join(ordinal.split('-')[-1] for ordinal in ORDINALS)}"
-HOLIDAY_TRIGGERS = (
+SEASON_RULES = Rules("spring summer autumn fall winter")
+HOLIDAY_RULES = Rules(
     "christmas xmas eve nye year halloween valentine valentines independence fourth thanksgiving friday easter"
 )
 PREPOSITIONS = (
@@ -86,12 +93,14 @@ RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
 OPENER = r"(?:from\s+|(?P<between>between\s+))?"
 AND = rf"(?(between)\s+and\s+|{UNTIL})"
 """Between the ends of a range that `OPENER` opens."""
-SEASON_OF_MONTHS = re.compile(r"(?i)[a-z.]+\s*[-–—]\s*[a-z.]+")
-"""Months joined by a dash, "April-May", recur each year."""
 THE = r"(?:the\s+)?"
 PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
 
 
+@NUMBER_RULES.reads(
+    rf"(?P<year>{FULL_YEAR})(?P<mark>[-/])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d){TIME_OF_DAY}",
+    after=r"(?!-?\d|/\d\d?(?!\d))",
+)
 def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
     on = date(int(match.group("year")), int(match.group("month")), int(match.group("day")))
     if match.group("time") is None:
@@ -101,10 +110,20 @@ def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
     return Period(Interval(start=start, end=start if match.group("second") else start + timedelta(seconds=59)), "time")
 
 
+@NUMBER_RULES.reads(rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", after=r"(?!-\w|/\d\d?(?!\d))")
 def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_month(int(match.group("year")), int(match.group("month")))
+    return Period.of_unit("month", date(int(match.group("year")), int(match.group("month")), 1))
 
 
+@NUMBER_RULES.reads(
+    r"(?P<first>\d\d?)(?P<mark>/)(?P<second>\d\d?)",
+    led_by("on", "since", "by", "until", "before", "after", "around", "from"),
+    r"(?![/\d%])",
+)
+@NUMBER_RULES.reads(
+    rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|(?<!-)\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
+    before=r"(?<![\w/.-])",
+)
 def _read_numbers(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read day, month and year, or month, day and year, where it is certain which of the two orders it is."""
     first, second = int(match.group("first")), int(match.group("second"))
@@ -128,10 +147,17 @@ def _order_in(text: str) -> DateOrder | None:
     return orders.pop() if len(orders) == 1 else None
 
 
+@MONTH_RULES.reads(
+    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
+    after=r"(?!\s*[ap]\.?m\b)",
+)
+@MONTH_RULES.reads(
+    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
+)
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
     if _is_doubtful(match, utterance):
         return None
-    period = _on(match, utterance, read_month(match.group("month")), read_day(match.group("day")))
+    period = _on(match, utterance, _month_number(match.group("month")), _day_number(match.group("day")))
     weekday = match.group("weekday")
     return period if period is None or weekday is None or read_weekday(weekday) == period.first.weekday() else None
 
@@ -147,33 +173,55 @@ def _is_doubtful(match: re.Match[str], utterance: Utterance) -> bool:
 
 
 def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Period | None:
-    return in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
+    return _in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
 
 
+@MONTH_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", after=r"(?!,?\s+(?:the\s+)?\d)")
+@MONTH_RULES.reads(rf"(?P<month>{MONTH})", led_by(*PREPOSITIONS), r"(?!\s+\d)")
+@MONTH_RULES.reads(rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})")
 def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a month; without a year and a tense it recurs each year, and without a capital "jan" is a name."""
     if match.group("month") in (AMBIGUOUS_MONTHS if "which" in match.groupdict() else SHORT_MONTHS):
         return None
-    month = read_month(match.group("month"))
-    return in_year(match, utterance, lambda year: Period.of_month(year, month), needs_tense=True)
+    month = _month_number(match.group("month"))
+    return _in_year(match, utterance, lambda year: Period.of_unit("month", date(year, month, 1)), needs_tense=True)
 
 
+@NUMBER_RULES.reads(
+    rf"(?P<year>{FULL_YEAR})",
+    rf"(?:{led_by(*PREPOSITIONS, 'from', 'to', 'circa', 'year', 'for', 'between', 'in the year')}|\()",
+    rf"(?![-/–:]\d){NOT_A_YEAR}",
+)
 def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_year(int(match.group("year")))
+    return Period.of_unit("year", date(int(match.group("year")), 1, 1))
 
 
+@SEASON_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", after=r"(?!\s+(?:of|\d))")
+@SEASON_RULES.reads(
+    rf"the\s+(?P<season>{SEASON})(?:time)?", led_by("over", "since", "until", "by", "before", "this past", "for")
+)
+@SEASON_RULES.reads(rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})")
 def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a season; without a year and a tense it recurs each year."""
     name = match.group("season").casefold()
-    return in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
+    return _in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
 
 
+@NUMBER_RULES.reads(
+    rf"(?P<decade>(?:19|20)\d0['’]?s|['’]?[1-9]0['’]?s|{'|'.join(DECADES)})",
+    led_by("the", "the early", "the late", "the mid", "early", "mid", "late"),
+)
 def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
     word = match.group("decade").casefold().strip("'’")
-    year = 1920 + 10 * DECADES.index(word) if word in DECADES else read_full_year(word.rstrip("s").rstrip("'’"))
+    year = 1920 + 10 * DECADES.index(word) if word in DECADES else _full_year(word.rstrip("s").rstrip("'’"))
     return Period.of_unit("decade", date(year, 1, 1))
 
 
+@NUMBER_RULES.reads(
+    rf"the\s+(?P<day>{NTH_DAY})(?:{UNTIL}(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<last>{NTH_DAY}))?",
+    rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
+    r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",
+)
 def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead.
 
@@ -184,7 +232,7 @@ def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | N
     tense = utterance.tense(match)
     if tense is None or is_part_of_name(utterance.text, match.end()) or utterance.is_habit(match):
         return None
-    day, today, ahead = read_day(match.group("day")), utterance.today, tense == "ahead"
+    day, today, ahead = _day_number(match.group("day")), utterance.today, tense == "ahead"
     for _ in range(3):
         month = Period.of_unit("month", today)
         on = month.first + timedelta(days=day - 1)
@@ -194,21 +242,26 @@ def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | N
     return None
 
 
+@MONTH_RULES.reads(
+    rf"(?:from\s+)?(?P<month>{MONTH})\s+(?P<first>{DAY_NUMBER}){UNTIL}{THE}(?P<last>{DAY_NUMBER}){RANGE_YEAR}"
+)
+@MONTH_RULES.reads(
+    rf"{OPENER}{THE}(?P<first>{DAY_NUMBER}){AND}{THE}(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}"
+)
 def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
-    month = read_month(match.group("month"))
-    first, last = read_day(match.group("first")), read_day(match.group("last"))
-    return in_year(match, utterance, lambda year: Period.of_days(date(year, month, first), date(year, month, last)))
+    month = _month_number(match.group("month"))
+    first, last = _day_number(match.group("first")), _day_number(match.group("last"))
+    return _in_year(match, utterance, lambda year: Period.of_days(date(year, month, first), date(year, month, last)))
 
 
+@MONTH_RULES.reads(rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
 def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a range from one month or day to another; a first end later in the year is a year earlier.
 
     Without a year and a tense it recurs each year: "the peak season (June to August)".
     """
     first, last = match.group("first"), match.group("last")
-    if match.group("year") is None and SEASON_OF_MONTHS.fullmatch(match.group("span")):
-        return None
-    return in_year(match, utterance, lambda year: _between(first, last, year), needs_tense=True)
+    return _in_year(match, utterance, lambda year: _between(first, last, year), needs_tense=True)
 
 
 def _between(first: str, last: str, year: int) -> Period:
@@ -220,14 +273,18 @@ def _partial(text: str, year: int) -> Period:
     month = re.search(MONTH, text, re.IGNORECASE)
     day = re.search(r"\d+", text)
     assert month, "the pattern holds a month"
-    number = read_month(month.group())
-    return Period.of_day(date(year, number, int(day.group()))) if day else Period.of_month(year, number)
+    number = _month_number(month.group())
+    on = date(year, number, int(day.group()) if day else 1)
+    return Period.of_unit("day" if day else "month", on)
 
 
+@NUMBER_RULES.reads(
+    rf"{OPENER}(?P<first>{FULL_YEAR}){AND}(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))", r"(?<![\w/-])", r"(?![-/:]\d)"
+)
 def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
     first, last = int(match.group("first")), match.group("year")
-    end = read_full_year(last) if len(last) > 2 else first - first % 100 + int(last)
-    return Period.of_year(first).join(Period.of_year(end)) if first < end else None
+    end = _full_year(last) if len(last) > 2 else first - first % 100 + int(last)
+    return Period.of_days(date(first, 1, 1), date(end, 12, 31)) if first < end else None
 
 
 HOLIDAYS: dict[str, Callable[[int], date]] = {
@@ -247,114 +304,62 @@ HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"
 HOLIDAY_YEAR = rf"(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR})"
 
 
+@HOLIDAY_RULES.reads(rf"{HOLIDAY}", HOLIDAY_LEAD)
+@HOLIDAY_RULES.reads(rf"(?P<which>{WHICH})\s+{HOLIDAY}")
+@HOLIDAY_RULES.reads(rf"{HOLIDAY}{HOLIDAY_YEAR}")
 def _read_holiday(match: re.Match[str], utterance: Utterance) -> Period | None:
     if not match.groupdict().get("year") and is_part_of_name(utterance.text, match.end()):
         return None
     day_in = next(day for name, day in HOLIDAYS.items() if re.fullmatch(name, match.group("name"), re.IGNORECASE))
-    return in_year(match, utterance, lambda year: Period.of_day(day_in(year)), needs_tense=True)
+    return _in_year(match, utterance, lambda year: Period.of_day(day_in(year)), needs_tense=True)
 
 
-DATE_RULES: tuple[Rule, ...] = (
-    rule(
-        DIGITS,
-        rf"(?P<year>{FULL_YEAR})(?P<mark>[-/])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d){TIME_OF_DAY}",
-        _read_iso,
-        after=r"(?!-?\d|/\d\d?(?!\d))",
-    ),
-    rule(DIGITS, rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", _read_iso_month, after=r"(?!-\w|/\d\d?(?!\d))"),
-    rule(
-        DIGITS,
-        rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|(?<!-)\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
-        _read_numbers,
-        before=r"(?<![\w/.-])",
-    ),
-    rule(
-        DIGITS,
-        r"(?P<first>\d\d?)(?P<mark>/)(?P<second>\d\d?)",
-        _read_numbers,
-        led_by("on", "since", "by", "until", "before", "after", "around", "from"),
-        r"(?![/\d%])",
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}",
-        _read_date,
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
-        _read_date,
-        after=r"(?!\s*[ap]\.?m\b)",
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})",
-        _read_month,
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"(?P<year>(?:last|this|next)\s+year),?\s+in\s+(?P<month>{MONTH})",
-        _read_month,
-        after=r"(?!\s+\d)",
-    ),
-    rule(MONTH_TRIGGERS, rf"(?P<month>{MONTH})", _read_month, led_by(*PREPOSITIONS), r"(?!\s+\d)"),
-    rule(MONTH_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", _read_month, after=r"(?!,?\s+(?:the\s+)?\d)"),
-    rule(
-        DIGITS,
-        rf"(?P<year>{FULL_YEAR})",
-        _read_year,
-        rf"(?:{led_by(*PREPOSITIONS, 'from', 'to', 'circa', 'year', 'for', 'between', 'in the year')}|\()",
-        rf"(?![-/–:]\d){NOT_A_YEAR}",
-    ),
-    rule(
-        f"{DIGITS} {' '.join(DECADES)}",
-        rf"(?P<decade>(?:19|20)\d0['’]?s|['’]?[1-9]0['’]?s|{'|'.join(DECADES)})",
-        _read_decade,
-        led_by("the", "the early", "the late", "the mid", "early", "mid", "late"),
-    ),
-    rule(SEASON_TRIGGERS, rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})", _read_season),
-    rule(
-        SEASON_TRIGGERS,
-        rf"the\s+(?P<season>{SEASON})(?:time)?",
-        _read_season,
-        led_by("over", "since", "until", "by", "before", "this past", "for"),
-    ),
-    rule(SEASON_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", _read_season, after=r"(?!\s+(?:of|\d))"),
-    rule(
-        ORDINAL_TRIGGERS,
-        rf"the\s+(?P<day>{NTH_DAY})(?:{UNTIL}(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<last>{NTH_DAY}))?",
-        _read_day_of_month,
-        rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
-        r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",
-    ),
-)
-RANGE_RULES: tuple[Rule, ...] = (
-    rule(
-        MONTH_TRIGGERS,
-        rf"{OPENER}{THE}(?P<first>{DAY_NUMBER}){AND}{THE}(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}",
-        _read_days,
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"(?:from\s+)?(?P<month>{MONTH})\s+(?P<first>{DAY_NUMBER}){UNTIL}{THE}(?P<last>{DAY_NUMBER}){RANGE_YEAR}",
-        _read_days,
-    ),
-    rule(
-        MONTH_TRIGGERS,
-        rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}",
-        _read_months,
-    ),
-    rule(
-        DIGITS,
-        rf"{OPENER}(?P<first>{FULL_YEAR}){AND}(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))",
-        _read_years,
-        r"(?<![\w/-])",
-        r"(?![-/:]\d)",
-    ),
-)
-HOLIDAY_RULES: tuple[Rule, ...] = (
-    rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}{HOLIDAY_YEAR}", _read_holiday),
-    rule(HOLIDAY_TRIGGERS, rf"(?P<which>{WHICH})\s+{HOLIDAY}", _read_holiday),
-    rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}", _read_holiday, HOLIDAY_LEAD),
-)
-RULES: tuple[Rule, ...] = (*DATE_RULES, *RANGE_RULES, *HOLIDAY_RULES)
+def _month_number(word: str) -> int:
+    """Return the number of a month, 1 to 12."""
+    return MONTHS.index(word[:3].casefold()) + 1
+
+
+def _day_number(word: str) -> int:
+    """Return the number of a day of the month, in digits or as an ordinal."""
+    plain = "-".join(word.casefold().split())
+    return ORDINALS.index(plain) + 1 if plain in ORDINALS else int(plain.rstrip("stndrh"))
+
+
+def _full_year(word: str) -> int:
+    """Return the year that two or four digits mean."""
+    digits = int(word.lstrip("'’"))
+    if digits >= CENTURY:
+        return digits
+    return digits + (20 if digits < PIVOT else 19) * CENTURY
+
+
+def _in_year(
+    match: re.Match[str], utterance: Utterance, make: Callable[[int], Period], *, needs_tense: bool = False
+) -> Period | None:
+    """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
+
+    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense.
+    """
+    year, which = match.groupdict().get("year"), match.groupdict().get("which")
+    if year and year[-1].isdigit():
+        return make(_full_year(year))
+    if year:
+        return make(utterance.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
+    occurrences = list(yearly(make, utterance.today))
+    if which:
+        return choose(WHICHES[which.split()[-1].casefold()], occurrences, utterance.today)
+    tense = utterance.tense(match, certain=True)
+    if utterance.is_habit(match) or (needs_tense and not tense):
+        return None
+    period = _choose_year(tense, occurrences, utterance.today)
+    if period or tense or utterance.tense(match) is None:
+        return period
+    return _choose_year("behind", occurrences, utterance.today)
+
+
+def _choose_year(tense: Tense | None, occurrences: list[Period], today: date) -> Period | None:
+    """Choose the occurrence that a date without its year means; None where that is uncertain."""
+    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
+    period = choose(which, occurrences, today)
+    farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
+    return period if period and days_between(period, today) <= farthest else None

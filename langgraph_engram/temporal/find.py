@@ -1,9 +1,9 @@
-"""Find the times that English text mentions, given when it was said.
+"""Find the times that English text mentions, given when it was said, and the time that a query asks about.
 
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
 words around them: ranges, "the week before X", "the first weekend of X", "early X". The rules for each kind of time are
-in `dates` and `relative`. `resolve_times` writes what a time means beside it.
+in `dates` and `relative`.
 """
 
 import re
@@ -11,48 +11,42 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 
-from langgraph_engram.schema import DateOrder, Interval
+from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
-from langgraph_engram.temporal.datetimes import wall_time
-from langgraph_engram.temporal.patterns import (
-    AMOUNT,
-    DIGITS,
-    FULL_WEEKDAY,
-    UNIT,
-    UNTIL,
-    WEEKDAY,
-    FoundTime,
-    Rule,
-    Utterance,
-    needs_clock,
-    read_amount,
-    read_unit,
-    read_weekday,
-)
-from langgraph_engram.temporal.periods import (
+from langgraph_engram.temporal.datetimes import (
     DAYS_OF_A_WEEK,
+    ONE_DAY,
     SATURDAY,
     SUNDAY,
     Granularity,
     Period,
     format_interval,
     shift,
+    wall_time,
     weekday_from,
+)
+from langgraph_engram.temporal.patterns import (
+    AMOUNT,
+    DIGITS,
+    FULL_WEEKDAY,
+    UNIT,
+    UNITS,
+    UNTIL,
+    WEEKDAY,
+    Rule,
+    Rules,
+    Utterance,
+    read_amount,
+    read_weekday,
 )
 from langgraph_engram.temporal.tense import is_move_at
 
-UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
-"""A time mentioned by its week, weekend or weekday."""
-VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
-"""Words for amounts without certain ends."""
-NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
-"""A date whose order of day and month a reader has to guess."""
-BRACKET = re.compile(r"\s*\(")
-MOST_DAYS_BEFORE = 34
-"""Days within four weeks before this week; longer ago, a date says more than a count."""
-NUMBERS = ("", "one", "two", "three", "four")
-RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES)
+RULES: tuple[Rules, ...] = (
+    *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES, dates.HOLIDAY_RULES),
+    *(relative.UNIT_RULES, relative.WEEKDAY_RULES),
+)
 PLAUSIBLE_YEARS = range(1500, 2200)
 """Years of a clock that is believed."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
@@ -63,8 +57,8 @@ LONGEST_CACHED = 2_000
 """Characters of the longest such text."""
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
-REACH = 24
-"""Characters before a time in which such words are looked for."""
+REACH = 48
+"""Characters before a time in which words that change it, or rule it out, are looked for."""
 RECURRING = re.compile(
     r"(?i)\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
     r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$"
@@ -72,15 +66,35 @@ RECURRING = re.compile(
 """Words that make the time after them a habit, a wish or a kind, or count it from another time."""
 LABEL = re.compile(rf"(?i)^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$")
 """The beginning of a line that only numbers or names a day or a week: the time after it is one of a schedule."""
-JOIN_REACH = 48
-"""Characters before a time in which words that change it are looked for."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
-DASH = re.compile(r"\s*[-–—]\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
-LONG = ("week", "month", "season", "year", "decade")
+UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
+"""A time mentioned by its week, weekend or weekday."""
+VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
+"""Words for amounts without certain ends."""
+NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
+"""A date whose order of day and month a reader has to guess."""
+BRACKET = re.compile(r"\s*\(")
+MOST_DAYS_BEFORE = 34
+"""Days within four weeks before this week; longer ago, a date says more than a count."""
+NUMBERS = ("", "one", "two", "three", "four")
+WIDER: dict[Granularity, int] = {
+    "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366, "decade": 366
+}  # fmt: skip
+"""Days that "around" reaches beyond both ends, by how exact the time is (DimMem's search: 1, 3, 31 and 366)."""
+LEAD = re.compile(
+    r"(?i)\b(?:(?P<before>before|prior\s+to|earlier\s+than|up\s+to)|(?P<after>after|later\s+than|following)|"
+    r"(?P<since>since|ever\s+since|starting(?:\s+(?:in|on|from))?|as\s+of|beginning(?:\s+(?:in|on))?)|"
+    r"(?P<until>by|until|till|up\s+until|no\s+later\s+than|through|to)|"
+    r"(?P<around>around|about|circa|roughly|approximately|close\s+to|near)|on|in|during|at|over|within|from|for|of|between)"
+    r"\s+(?:the\s+)?$"
+)
+"""The preposition of a time in a query."""
+LEAD_REACH = 32
+ONWARDS = re.compile(r"(?i)\s+(?:on|onwards?|forward)\b(?!\s+(?:the|my|a)\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +105,19 @@ class TimeMention:
     end_char: int
     text: str
     """The text from `start_char` to `end_char`."""
-    interval: Interval
-    granularity: Granularity
+    period: Period
     relative: bool
     """Whether it depends on the speaker's clock."""
+
+    @property
+    def interval(self) -> Interval:
+        """Return the time, in UTC, both ends included."""
+        return self.period.interval
+
+    @property
+    def granularity(self) -> Granularity:
+        """Return how long it is."""
+        return self.period.granularity
 
 
 def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
@@ -105,169 +128,6 @@ def find_times(text: str, clock: datetime | None, date_order: DateOrder | None =
     """
     find = _find if len(text) <= LONGEST_CACHED else _find.__wrapped__
     return list(find(text, wall_time(clock), date_order))
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tuple[TimeMention, ...]:
-    """Find times, cached: a text is asked for its type, its dates and its brackets in turn."""
-    known = clock is not None and clock.year in PLAUSIBLE_YEARS
-    utterance = Utterance(text, clock if clock and known else NO_CLOCK, date_order)
-    found = [time for time in _claim(utterance) if known or not time.relative]
-    return tuple(_mention(text, time) for time in _join_times(text, found))
-
-
-def _mention(text: str, found: FoundTime) -> TimeMention:
-    words, period = text[found.start : found.end], found.period
-    return TimeMention(found.start, found.end, words, period.interval, period.granularity, found.relative)
-
-
-def _claim(utterance: Utterance) -> list[FoundTime]:
-    """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
-    matches = sorted(
-        _matches(utterance.text), key=lambda pair: (pair[1].start("span") - pair[1].end("span"), pair[1].start("span"))
-    )
-    taken = bytearray(len(utterance.text))
-    found = []
-    for rule, match in matches:
-        start, end = match.span("span")
-        if any(taken[start:end]):
-            continue
-        taken[start:end] = b"\1" * (end - start)
-        period = _read(rule, match, utterance)
-        if period:
-            found.append(FoundTime(start, end, period, needs_clock(match)))
-    return sorted(found, key=lambda time: time.start)
-
-
-def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
-    for rule in RULES:
-        if not rule.triggers.isdisjoint(words):
-            yield from ((rule, match) for match in rule.pattern.finditer(text))
-
-
-def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
-    start = match.start("span")
-    before = utterance.text[max(0, start - REACH) : start]
-    if match.group("span")[:4].casefold() == "from" and is_move_at(utterance.text, start):
-        return None
-    if RECURRING.search(before) or (needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
-        return None
-    try:
-        return rule.read(match, utterance)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _join_times(text: str, found: Iterable[FoundTime]) -> list[FoundTime]:
-    """Join ordered, non-overlapping times with each other and with the words before them."""
-    widened: list[FoundTime] = []
-    for time in found:
-        if widened and (joined := _join_two(text, widened[-1], time)):
-            widened[-1] = joined
-            continue
-        time = _with_words_before(text, time)
-        if widened and widened[-1].end > time.start:
-            widened.pop()
-        widened.append(time)
-    return widened
-
-
-def _join_two(text: str, first: FoundTime, last: FoundTime) -> FoundTime | None:
-    gap = text[first.end : last.start]
-    opener = OPENER.search(text[max(0, first.start - JOIN_REACH) : first.start])
-    between = opener is not None and opener.group("opener").casefold() == "between"
-    if not (AND.fullmatch(gap) if between else RANGE.fullmatch(gap)):
-        return None
-    if DASH.fullmatch(gap) and (first.relative or last.relative):
-        return None
-    if first.period.first > last.period.last:
-        return None
-    start = first.start - len(opener.group()) if opener else first.start
-    if opener and not between and is_move_at(text, start):
-        return None
-    return FoundTime(start, last.end, first.period.join(last.period), first.relative or last.relative)
-
-
-def _with_words_before(text: str, found: FoundTime) -> FoundTime:
-    for pattern, change in CHANGES:
-        match = pattern.search(text[max(0, found.start - JOIN_REACH) : found.start])
-        period = change(match, found.period) if match else None
-        if match and period:
-            found = FoundTime(found.start - len(match.group()), found.end, period, found.relative)
-    return found
-
-
-def _take_part(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity not in LONG:
-        return None
-    return period.third(THIRDS[match.group("part").casefold()])
-
-
-def _take_nth(match: re.Match[str], period: Period) -> Period | None:
-    """Take the nth day, week, weekend or weekday of a month or more; the last week is its last seven days."""
-    if period.granularity not in ("month", "season", "year"):
-        return None
-    nth, unit = NTHS[match.group("nth").casefold()], match.group("unit").casefold()
-    if unit in ("day", "week"):
-        size = timedelta(days=1 if unit == "day" else DAYS_OF_A_WEEK)
-        first = (period.first if nth >= 0 else period.last + timedelta(days=1)) + nth * size
-        return Period.of_days(first, first + size - timedelta(days=1), "day" if unit == "day" else "range")
-    weekday = SATURDAY if unit == "weekend" else read_weekday(unit)
-    nearest = weekday_from(period.first - timedelta(days=1), weekday, 1) + timedelta(weeks=nth)
-    on = nearest if nth >= 0 else weekday_from(period.last + timedelta(days=1), weekday, -1)
-    return Period.of_unit("weekend" if unit == "weekend" else "day", on)
-
-
-def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity != "day":
-        return None
-    return Period.of_unit("weekend" if match.group("unit").casefold() == "weekend" else "week", period.first)
-
-
-def _step_away(match: re.Match[str], period: Period) -> Period | None:
-    """Return "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
-
-    The weekend after a Friday starts the next day, and the one after a Saturday a week later.
-    """
-    way = match.group("way").casefold()
-    on, sign = (period.first, -1) if way.startswith(("before", "p")) else (period.last, 1)
-    if match.group("weekday"):
-        return Period.of_day(weekday_from(on, read_weekday(match.group("weekday")), sign))
-    least, most = read_amount(match.group("amount") or "a")
-    unit = read_unit(match.group("unit") or match.group("single_unit"))
-    if way == "from":
-        is_day = period.granularity == "day" and least == most
-        return Period.of_day(shift(unit, period.first, least)) if is_day else None
-    if unit == "weekend":
-        nearest = weekday_from(on, SATURDAY if sign > 0 else SUNDAY, sign)
-        return Period.away(unit, nearest, sign * (least - 1), sign * (most - 1))
-    return Period.away(unit, on, sign * least, sign * most)
-
-
-CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
-    (
-        re.compile(
-            r"(?i)\b(?:the\s+)?(?P<part>early|mid|late|beginning|start|middle|end)(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"
-        ),
-        _take_part,
-    ),
-    (
-        re.compile(
-            rf"(?i)\b(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+(?:the\s+)?$"
-        ),
-        _take_nth,
-    ),
-    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
-    (
-        re.compile(
-            rf"(?i)\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
-            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+(?:the\s+)?$"
-        ),
-        _step_away,
-    ),
-)
-"""Words before a time and how they change it, in the order in which they are applied."""
 
 
 def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> str:
@@ -285,6 +145,195 @@ def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | Non
     return "".join([*parts, text[done:]])
 
 
+def parse_time(text: str, clock: datetime | None) -> Interval | None:
+    """Read a text that is a time, or else the first that it mentions; None if it names no time that exists.
+
+    "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", or "last week", which counts from `clock`.
+    """
+    first, slash, last = text.strip().partition("/")
+    if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
+        return Interval(start=start.start, end=end.end) if start.start <= end.end else None
+    for before in ("", "in ", "on "):
+        for mention in find_times(before + text.strip(), clock):
+            if mention.start_char >= len(before):
+                return mention.interval
+    return None
+
+
+def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
+    """Return when the thing asked for happened, from the times that a query mentions; None if it mentions none.
+
+    Words such as "before", "since" and "around" open or widen the time. Without `now` only complete dates count.
+    It is the span of the closed times, cut by the open ones; where that is empty, the first time.
+    """
+    limits = [_limit_of(query, mention) for mention in find_times(query, now)]
+    if not limits:
+        return None
+    (first_char, _, start, end), (_, last_char, _, _) = limits[0], limits[-1]
+    text = query[first_char:last_char]
+    closed = [(first, last) for _, _, first, last in limits if first and last]
+    starts = [first for _, _, first, last in limits if first and not last]
+    ends = [last for _, _, first, last in limits if last and not first]
+    if closed:
+        starts.append(min(first for first, _ in closed))
+        ends.append(max(last for _, last in closed))
+    latest, earliest = max(starts, default=None), min(ends, default=None)
+    if not (latest and earliest and latest > earliest):
+        start, end = latest, earliest
+    return TimeConstraint(text=text, start=start, end=end)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tuple[TimeMention, ...]:
+    """Find times, cached: a text is asked for its type, its dates and its brackets in turn."""
+    known = clock is not None and clock.year in PLAUSIBLE_YEARS
+    utterance = Utterance(text, clock if clock and known else NO_CLOCK, date_order)
+    return tuple(_joined(text, [time for time in _claim(utterance) if known or not time.relative]))
+
+
+def _claim(utterance: Utterance) -> list[TimeMention]:
+    """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
+    matches = sorted(_matches(utterance.text), key=lambda pair: _longest_first(pair[1]))
+    taken = bytearray(len(utterance.text))
+    found = []
+    for rule, match in matches:
+        start, end = match.span("span")
+        if any(taken[start:end]):
+            continue
+        taken[start:end] = b"\1" * (end - start)
+        if period := _read(rule, match, utterance):
+            found.append(TimeMention(start, end, match.group("span"), period, _needs_clock(match)))
+    return sorted(found, key=lambda time: time.start_char)
+
+
+def _longest_first(match: re.Match[str]) -> tuple[int, int]:
+    start, end = match.span("span")
+    return start - end, start
+
+
+def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
+    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
+    for rule in chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words)):
+        yield from ((rule, match) for match in rule.pattern.finditer(text))
+
+
+def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
+    text, start = utterance.text, match.start("span")
+    before = text[max(0, start - REACH) : start]
+    if match.group("span")[:4].casefold() == "from" and is_move_at(text, start):
+        return None
+    if RECURRING.search(before) or (_needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
+        return None
+    try:
+        return rule.read(match, utterance)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _needs_clock(match: re.Match[str]) -> bool:
+    """Return whether a match leaves its year to the clock."""
+    groups = match.groupdict()
+    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
+
+
+def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
+    """Join ordered, non-overlapping times with each other and with the words before them."""
+    widened: list[TimeMention] = []
+    for time in found:
+        if widened and (joined := _join_two(text, widened[-1], time)):
+            widened[-1] = joined
+            continue
+        time = _with_words_before(text, time)
+        if widened and widened[-1].end_char > time.start_char:
+            widened.pop()
+        widened.append(time)
+    return widened
+
+
+def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention | None:
+    gap = text[first.end_char : last.start_char]
+    is_relative = first.relative or last.relative
+    opener = OPENER.search(text[max(0, first.start_char - REACH) : first.start_char])
+    between = opener is not None and opener.group("opener").casefold() == "between"
+    if not (AND if between else RANGE).fullmatch(gap):
+        return None
+    start = first.start_char - (len(opener.group()) if opener else 0)
+    if first.period.first > last.period.last or (opener and not between and is_move_at(text, start)):
+        return None
+    period = first.period.join(last.period)
+    return TimeMention(start, last.end_char, text[start : last.end_char], period, is_relative)
+
+
+def _with_words_before(text: str, found: TimeMention) -> TimeMention:
+    for pattern, change in CHANGES:
+        match = pattern.search(text[max(0, found.start_char - REACH) : found.start_char])
+        if match and (period := change(match, found.period)):
+            start = found.start_char - len(match.group())
+            found = TimeMention(start, found.end_char, text[start : found.end_char], period, found.relative)
+    return found
+
+
+def _take_part(match: re.Match[str], period: Period) -> Period | None:
+    if period.granularity not in ("week", "month", "season", "year", "decade"):
+        return None
+    return period.third(THIRDS[match.group("part").casefold()])
+
+
+def _take_nth(match: re.Match[str], period: Period) -> Period | None:
+    """Take the nth day, week, weekend or weekday of a month or more; the last week is its last seven days."""
+    if period.granularity not in ("month", "season", "year"):
+        return None
+    nth, unit = NTHS[match.group("nth").casefold()], match.group("unit").casefold()
+    if unit in ("day", "week"):
+        size = timedelta(days=1 if unit == "day" else DAYS_OF_A_WEEK)
+        first = (period.first if nth >= 0 else period.last + ONE_DAY) + nth * size
+        return Period.of_days(first, first + size - ONE_DAY, "day" if unit == "day" else "range")
+    weekday = SATURDAY if unit == "weekend" else read_weekday(unit)
+    nearest = weekday_from(period.first - ONE_DAY, weekday, 1) + timedelta(weeks=nth)
+    on = nearest if nth >= 0 else weekday_from(period.last + ONE_DAY, weekday, -1)
+    return Period.of_unit("weekend" if unit == "weekend" else "day", on)
+
+
+def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
+    return Period.of_unit(UNITS[match.group("unit").casefold()], period.first) if period.granularity == "day" else None
+
+
+def _step_away(match: re.Match[str], period: Period) -> Period | None:
+    """Return "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
+
+    The weekend after a Friday starts the next day, and the one after a Saturday a week later.
+    """
+    way = match.group("way").casefold()
+    on, sign = (period.first, -1) if way.startswith(("before", "p")) else (period.last, 1)
+    if match.group("weekday"):
+        return Period.of_day(weekday_from(on, read_weekday(match.group("weekday")), sign))
+    least, most = read_amount(match.group("amount") or "a")
+    unit = UNITS[(match.group("unit") or match.group("single_unit")).casefold()]
+    if way == "from":
+        is_day = period.granularity == "day" and least == most
+        return Period.of_day(shift(unit, period.first, least)) if is_day else None
+    if unit == "weekend":
+        nearest = weekday_from(on, SATURDAY if sign > 0 else SUNDAY, sign)
+        return Period.away(unit, nearest, sign * (least - 1), sign * (most - 1))
+    return Period.away(unit, on, sign * least, sign * most)
+
+
+CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = tuple(
+    (re.compile(rf"(?i)\b{pattern}(?:the\s+)?$"), change)
+    for pattern, change in (
+        (rf"(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+", _take_part),
+        (rf"(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+", _take_nth),
+        (r"(?:the\s+)?(?P<unit>week|weekend)\s+of\s+", _take_week_of),
+        (
+            rf"(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
+            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+",
+            _step_away,
+        ),
+    )
+)
+"""Words before a time and how they change it, in the order in which they are applied."""
+
+
 def _is_worth_a_bracket(mention: TimeMention) -> bool:
     return NUMBERS_ALONE.fullmatch(mention.text) is not None or (mention.relative and not VAGUE.search(mention.text))
 
@@ -294,15 +343,36 @@ def _format_distance(mention: TimeMention, clock: datetime) -> str:
 
     Empty for what is not past, longer ago than four weeks, or not mentioned by its week, weekend or weekday.
     """
-    first, unit = mention.interval.start.date(), mention.granularity
-    days = (clock.date() - first).days
-    is_past = mention.interval.end.date() < clock.date()
-    if not is_past or days > MOST_DAYS_BEFORE or not UNIT_NAMED.search(mention.text):
+    first, unit, today = mention.period.first, mention.granularity, clock.date()
+    days = (today - first).days
+    if mention.period.last >= today or days > MOST_DAYS_BEFORE or not UNIT_NAMED.search(mention.text):
         return ""
     if unit == "day" and days <= DAYS_OF_A_WEEK:
         return f"the {first:%A} before"
     if unit not in ("week", "weekend"):
         return ""
-    this_monday, monday = (day - timedelta(days=day.weekday()) for day in (clock.date(), first))
-    weeks = max(1, (this_monday - monday).days // DAYS_OF_A_WEEK)
+    weeks = max(1, (days + first.weekday() - today.weekday()) // DAYS_OF_A_WEEK)
     return f"the {unit} before" if weeks == 1 else f"{NUMBERS[weeks]} {unit}s before"
+
+
+def _limit_of(query: str, mention: TimeMention) -> tuple[int, int, datetime | None, datetime | None]:
+    """Return where a time of a query begins and ends there, and the limits that it sets; an open one is None."""
+    first_char, last_char = mention.start_char, mention.end_char
+    start, end = mention.interval.start, mention.interval.end
+    lead = LEAD.search(query[max(0, first_char - LEAD_REACH) : first_char])
+    if lead is None:
+        return first_char, last_char, start, end
+    onwards, kind = ONWARDS.match(query, last_char), lead.lastgroup
+    if onwards and lead.group().casefold().startswith("from"):
+        kind = "since"
+    if onwards and kind == "since":
+        last_char = onwards.end()
+    second, wider = timedelta(seconds=1), timedelta(days=WIDER[mention.granularity])
+    limits: dict[str | None, tuple[datetime | None, datetime | None]] = {
+        "before": (None, start - second),
+        "after": (end + second, None),
+        "since": (start, None),
+        "until": (None, end),
+        "around": (start - wider, end + wider),
+    }
+    return first_char - len(lead.group()), last_char, *limits.get(kind, (start, end))

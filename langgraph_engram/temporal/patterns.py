@@ -1,29 +1,21 @@
 """Hold the English words that times are mentioned in, as parts of patterns, and define the rules that read them.
 
-A rule has words that trigger it, a pattern, and a reader that turns a match into a period. A pattern that names its
-year or decade in full has it in a group called `year` or `decade`; all others need a clock.
+A rule has words that trigger it, a pattern, and a reader, under it, which turns a match into a period. A pattern that
+names its year or decade in full has it in a group called `year` or `decade`; all others need a clock.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
 from langgraph_engram.schema import DateOrder
-from langgraph_engram.temporal.periods import STEPS, Period, Unit, Which, choose, days_between, yearly
+from langgraph_engram.temporal.datetimes import STEPS, Period, Unit, Which
 from langgraph_engram.temporal.tense import Tense, is_habit_at, sentence_after, sentence_before, tense_at
 
-CENTURY = 100
-PIVOT = 50
-"""Two-digit years below it belong to this century, the others to the last."""
-MOST_DAYS_WITHOUT_YEAR = 305
-"""A date without its year that would lie more than ten months away is something else."""
-MOST_DAYS_WITHOUT_TENSE = 120
-"""Days to the nearest occurrence that is meant where no word shows the tense: the others are twice as far."""
 DIGITS = "#"
 """The trigger word that stands for any number."""
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
 UP_TO_TWENTY = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -34,12 +26,6 @@ NUMBERS = {word: number for number, word in enumerate(UP_TO_TWENTY, start=1)} | 
 }  # fmt: skip
 VAGUE_NUMBERS = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 """The least and the greatest value of a vague number."""
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
-    "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-).split()
-DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
 UNITS: dict[str, Unit] = {unit: unit for unit in STEPS} | {"night": "day", "yr": "year"}
 WHICHES: dict[str, Which] = {
     "past": "recent", "last": "last", "coming": "coming", "upcoming": "coming", "this": "this", "next": "next"
@@ -53,16 +39,13 @@ FULL_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?![a-z])"
 WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?)(?![a-z]))"
 """A weekday in full, or short with a capital: "sat" and "sun" are words."""
 DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|:\d)"
-ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
 FULL_YEAR = r"(?:1[5-9]|20|21)\d\d(?![\d%])(?!\.\d)"
-YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
 COUNT = (
     rf"(?:(?<![\d][.,])\d{{1,3}}|(?:twenty|thirty|forty|fifty|sixty)[\s-](?:one|two|three|four|five|six|seven|eight|nine)|"
     rf"{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 )
 AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
 UNIT = r"(?:day|night|week|weekend|month|year|yr|decade)"
-SEASON = r"(?:spring|summer|autumn|fall|winter)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
 WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""
@@ -87,28 +70,9 @@ PERSON = re.compile(
 """Words for people, or a verb that opens a sentence without its "I"."""
 
 
-def read_month(word: str) -> int:
-    """Return the number of a month, 1 to 12."""
-    return MONTHS.index(word[:3].casefold()) + 1
-
-
 def read_weekday(word: str) -> int:
     """Return the number of a weekday; Monday is 0."""
     return WEEKDAYS.index(word[:3].casefold())
-
-
-def read_day(word: str) -> int:
-    """Return the number of a day of the month, in digits or as an ordinal."""
-    plain = "-".join(word.casefold().split())
-    return ORDINALS.index(plain) + 1 if plain in ORDINALS else int(plain.rstrip("stndrh"))
-
-
-def read_full_year(word: str) -> int:
-    """Return the year that two or four digits mean."""
-    digits = int(word.lstrip("'’"))
-    if digits >= CENTURY:
-        return digits
-    return digits + (20 if digits < PIVOT else 19) * CENTURY
 
 
 def read_amount(words: str) -> tuple[int, int]:
@@ -118,16 +82,6 @@ def read_amount(words: str) -> tuple[int, int]:
             return VAGUE_NUMBERS[word]
     number = int(words) if words.isdecimal() else sum(NUMBERS[word] for word in re.split(r"[\s-]", words.casefold()))
     return number, number
-
-
-def read_unit(word: str) -> Unit:
-    """Return a calendar unit."""
-    return UNITS[word.casefold()]
-
-
-def read_which(words: str) -> Which:
-    """Return which of several occurrences the words choose."""
-    return WHICHES[words.split()[-1].casefold()]
 
 
 def is_part_of_name(text: str, end: int) -> bool:
@@ -174,8 +128,6 @@ Read = Callable[[re.Match[str], Utterance], Period | None]
 class Rule:
     """One way in which English mentions a time."""
 
-    triggers: frozenset[str]
-    """Lower-case words (or `DIGITS`), any of which must occur in the text."""
     expression: str
     """Its group `span` is the mention, without a preposition that is only evidence for it."""
     read: Read
@@ -187,63 +139,24 @@ class Rule:
         return re.compile(self.expression, re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTime:
-    """A time found in a text."""
+class Rules(list[Rule]):
+    """Rules that share their triggers: lower-case words (or `DIGITS`), any of which must occur in the text."""
 
-    start: int
-    end: int
-    period: Period
-    relative: bool
+    def __init__(self, triggers: str) -> None:
+        """Begin without a rule."""
+        super().__init__()
+        self.triggers = frozenset(triggers.split())
 
+    def reads(self, body: str, before: str = r"(?<![\w-])", after: str = "") -> Callable[[Read], Read]:
+        """Add a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
 
-def rule(triggers: str, body: str, read: Read, before: str = r"(?<![\w-])", after: str = "") -> Rule:
-    """Make a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
-    return Rule(frozenset(triggers.split()), rf"{before}(?P<span>{body})(?!\w){after}", read)
+        def add(read: Read) -> Read:
+            self.append(Rule(rf"{before}(?P<span>{body})(?!\w){after}", read))
+            return read
+
+        return add
 
 
 def led_by(*words: str) -> str:
     """Return the pattern before a mention that only a preposition makes certain."""
     return rf"(?<!\w)(?:{'|'.join(words)})[\s-]+"
-
-
-def needs_clock(match: re.Match[str]) -> bool:
-    """Return whether a match leaves its year to the clock."""
-    groups = match.groupdict()
-    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
-
-
-def in_year(
-    match: re.Match[str],
-    utterance: Utterance,
-    make: Callable[[int], Period],
-    *,
-    needs_tense: bool = False,
-) -> Period | None:
-    """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
-
-    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense.
-    """
-    year, which = match.groupdict().get("year"), match.groupdict().get("which")
-    if year and year[-1].isdigit():
-        return make(read_full_year(year))
-    if year:
-        return make(utterance.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
-    occurrences = list(yearly(make, utterance.today))
-    if which:
-        return choose(read_which(which), occurrences, utterance.today)
-    tense = utterance.tense(match, certain=True)
-    if utterance.is_habit(match) or (needs_tense and not tense):
-        return None
-    period = _choose_year(tense, occurrences, utterance.today)
-    if period or tense or utterance.tense(match) is None:
-        return period
-    return _choose_year("behind", occurrences, utterance.today)
-
-
-def _choose_year(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
-    """Choose the occurrence that a date without its year means; None where that is uncertain."""
-    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
-    period = choose(which, occurrences, today)
-    farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
-    return period if period and days_between(period, today) <= farthest else None

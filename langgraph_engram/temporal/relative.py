@@ -9,26 +9,34 @@ weekdays, and mean nothing in a record without their date.
 import re
 from datetime import timedelta
 
+from langgraph_engram.temporal.datetimes import Period, Unit, days_between, shift, weekday_from
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
     FULL_WEEKDAY,
     PART_OF_DAY,
     UNIT,
+    UNITS,
     UNTIL,
     WEEKDAY,
     WHICH,
-    Rule,
+    Rules,
     Utterance,
     is_part_of_name,
     led_by,
     read_amount,
-    read_unit,
     read_weekday,
-    rule,
-)
-from langgraph_engram.temporal.periods import Period, Unit, days_between, shift, weekday_from
+)  # fmt: skip
 from langgraph_engram.temporal.tense import sentence_after, tense_at
 
+UNIT_RULES = Rules(
+    "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
+    "month months year years yr yrs decade decades"
+)
+WEEKDAY_RULES = Rules(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+)
+NAMED_WEEKDAY = rf"(?P<weekday>{WEEKDAY})"
+CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
 DAYS_AWAY = {
     "the day before yesterday": -2, "yesterday": -1, "last night": -1, "last evening": -1, "today": 0, "tonight": 0,
     "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "the day after tomorrow": 2,
@@ -41,29 +49,15 @@ MOST_DAYS_SINCE_THIS = 3
 NOT_HALF = r"(?<![\w-])(?<!\bhalf )"
 CLOSED = r"(?!\s+(?:of|that)\b|\s*/)"
 """After a unit: that of something else ("the last week of school") is no calendar unit."""
-AN_AGE = re.compile(
-    r"(?i)['’]s\s+(?:(?:modern|digital|fast-paced|busy|\w+ing)\s+)?"
-    r"(?:world|society|age|era|day\s+and\s+age|economy|youth|generation|culture|standards|times)\b"
-)
+AN_AGE = re.compile(r"(?i)['’]s\s+(?:\w+\s+)?(?:world|society|age|era|economy|generation|culture|standards|times)\b")
 NOWADAYS = re.compile(
     r"(?i)\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b"
 )
 """Words before "today" that make it nowadays."""
-BEING = re.compile(r"(?i)\b(?:is|are|was|were)\s+$")
 PERFECT = re.compile(r"(?i)\b(?:has|have)\b")
 LIKE = re.compile(r"(?i)\blike\s+(?:it\s+was\s+)?(?:just\s+|only\s+)?$")
 """Before "yesterday": something long ago."""
-SUPPOSED = re.compile(
-    r"(?i)\b(?:(?:if|suppos(?:e|ing)|assum(?:e|ing)|given)\s+(?:that\s+)?$|(?:suppose|probability|likelihood|scenario)\b)"
-)
-"""Words before a day that make it any day."""
-NAMED_AFTER = re.compile(r"(?i)\s+(?:show|programme|program)\b")
 NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
-DURATION = re.compile(
-    r"(?i)\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?|"
-    r"(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would)n['’]?t)\b"
-)
-"""Words before "in three weeks" that make it a duration, as the past tense does."""
 LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
 """The start of a line of a list, a heading or a table."""
 NAMED_DAY = re.compile(
@@ -76,6 +70,10 @@ AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
 LABEL_ENDS = re.compile(r"[*_]*\s*(?:[:(|]|[-–—]\s|$)")
 
 
+@UNIT_RULES.reads(
+    rf"(?P<phrase>the\s+day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|today|tomorrow|tonight|"
+    rf"last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?"
+)
 def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
     phrase = " ".join(match.group("phrase").casefold().split())
     if phrase == "yesterday" and LIKE.search(utterance.before(match)):
@@ -87,13 +85,13 @@ def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
     """Return whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
-    before, end = utterance.before(match), match.end("span")
-    if AN_AGE.match(utterance.text, end) or NOWADAYS.search(before) or SUPPOSED.search(before):
+    before = utterance.before(match)
+    is_an_age = AN_AGE.match(utterance.text, match.end("span"))
+    if is_an_age or NOWADAYS.search(before) or _is_template(match, utterance):
         return True
-    if _is_template(match, utterance) or not (utterance.speaks_of_people(match) or _has_verb(match, utterance)):
+    if not (utterance.speaks_of_people(match) or _has_verb(match, utterance)):
         return True
-    named = NAMED_AFTER.match(utterance.text, end) or NAMED_BEFORE.search(before)
-    return match.group("phrase").istitle() and named is not None
+    return match.group("phrase").istitle() and NAMED_BEFORE.search(before) is not None
 
 
 def _has_verb(match: re.Match[str], utterance: Utterance) -> bool:
@@ -101,11 +99,14 @@ def _has_verb(match: re.Match[str], utterance: Utterance) -> bool:
     start, end = match.span("span")
     end += len("'s") if utterance.text[end : end + 2] in ("'s", "’s") else 0
     before, tense = utterance.before(match), tense_at(utterance.text, start, end)
-    if match.group("phrase").casefold() != "today" or BEING.search(before):
+    if match.group("phrase").casefold() != "today":
         return tense is not None
     return tense == "behind" and not PERFECT.search(before + sentence_after(utterance.text, end))
 
 
+@UNIT_RULES.reads(
+    r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week|morning|afternoon|evening)", r"(?<![\w-])(?<!\bon )", CLOSED
+)
 def _read_the_other(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "the other day": a vague one, not yesterday."""
     if match.group("unit").casefold() == "week":
@@ -113,9 +114,10 @@ def _read_the_other(match: re.Match[str], utterance: Utterance) -> Period | None
     return Period.away("day", utterance.today, -2, -10)
 
 
+@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)", after=CLOSED)
 def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
-    unit = read_unit(match.group("unit"))
+    unit = UNITS[match.group("unit").casefold()]
     article, way = (match.group("which").casefold().split() * 2)[:2]
     if way != "last" and _is_template(match, utterance):
         return None
@@ -143,6 +145,7 @@ def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | N
     return before if days_between(before, utterance.today) <= MOST_DAYS_SINCE_THIS else None
 
 
+@UNIT_RULES.reads(r"the\s+weekend", led_by("over", "at", "for", "during"), r"(?!\s+(?:of|before|after)\b)")
 def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
     tense = utterance.tense(match)
     if tense is None or utterance.is_habit(match):
@@ -153,9 +156,16 @@ def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | No
     return Period.of_unit("weekend", shift("weekend", utterance.today, -1))
 
 
+@UNIT_RULES.reads(
+    rf"the\s+(?P<way>next|coming)\s+(?P<unit>{UNIT})", led_by("in", "over", "within", "during", "for", "throughout")
+)
+@UNIT_RULES.reads(
+    rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|coming)\s+(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?",
+    after=CLOSED,
+)
 def _read_rolling(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "the last two weeks" and "the next month"; "the next day" counts from what was told before."""
-    unit, amount = read_unit(match.group("unit")), match.groupdict().get("amount")
+    unit, amount = UNITS[match.group("unit").casefold()], match.groupdict().get("amount")
     if _is_template(match, utterance) or (unit == "day" and amount is None):
         return None
     ahead = match.group("way").casefold() in ("next", "coming")
@@ -167,21 +177,31 @@ def _rolling(utterance: Utterance, unit: Unit, count: int) -> Period:
     return Period.of_days(min(utterance.today, end), max(utterance.today, end))
 
 
+@UNIT_RULES.reads(
+    rf"(?P<amount>{AMOUNT})[\s-]+(?P<unit>{UNIT})s?\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))", NOT_HALF
+)
 def _read_ago(match: re.Match[str], utterance: Utterance) -> Period | None:
     least, most = read_amount(match.group("amount"))
-    return Period.away(read_unit(match.group("unit")), utterance.today, -least, -most)
+    return Period.away(UNITS[match.group("unit").casefold()], utterance.today, -least, -most)
 
 
+@UNIT_RULES.reads(rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", NOT_HALF)
+@UNIT_RULES.reads(
+    rf"in\s+(?:about\s+|around\s+|like\s+|another\s+)?(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?(?:['’]?\s+time)?",
+    after=r"(?!\s+(?:of|that|or|is|was)\b|\s*/)",
+)
 def _read_in(match: re.Match[str], utterance: Utterance) -> Period | None:
-    if DURATION.search(utterance.before(match)) or utterance.tense(match) != "ahead":
+    if utterance.tense(match) != "ahead":
         return None
-    return Period.away(read_unit(match.group("unit")), utterance.today, *read_amount(match.group("amount")))
+    return Period.away(UNITS[match.group("unit").casefold()], utterance.today, *read_amount(match.group("amount")))
 
 
+@UNIT_RULES.reads(r"the\s+(?P<unit>week|month|year)", led_by("end of", "start of", "beginning of", "middle of"))
 def _read_running_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
-    return Period.of_unit(read_unit(match.group("unit")), utterance.today)
+    return Period.of_unit(UNITS[match.group("unit").casefold()], utterance.today)
 
 
+@WEEKDAY_RULES.reads(rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?", after=r"(?!\s+of\b)")
 def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     which, today = match.group("which").split()[-1].casefold(), utterance.today
     weekday = read_weekday(match.group("weekday"))
@@ -203,6 +223,12 @@ def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | N
     return Period.of_day(weekday_from(today, weekday, 1)) if tense == "ahead" else None
 
 
+@WEEKDAY_RULES.reads(rf"(?P<weekday>{FULL_WEEKDAY})", after=CLAUSE_ENDS)
+@WEEKDAY_RULES.reads(
+    rf"{NAMED_WEEKDAY}{PART_OF_DAY}?",
+    led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
+    r"(?!,?\s+(?:the\s+)?\d)",
+)
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     text, before, tense = utterance.text, utterance.before(match), utterance.tense(match)
     if NAMED_DAY.search(before) or is_part_of_name(text, match.end()) or _is_label(match, utterance):
@@ -222,6 +248,7 @@ def _is_label(match: re.Match[str], utterance: Utterance) -> bool:
     return not any(letter.isalpha() for letter in line) and LABEL_ENDS.match(utterance.text, end) is not None
 
 
+@WEEKDAY_RULES.reads(rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})")
 def _read_weekday_range(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "from Monday to Friday"; without "from" it is a habit."""
     tense = utterance.tense(match)
@@ -235,96 +262,12 @@ def _read_weekday_range(match: re.Match[str], utterance: Utterance) -> Period | 
     return Period.of_days(weekday_from(end, first, -1), end)
 
 
+@WEEKDAY_RULES.reads(
+    rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"
+    rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?"
+)
 def _read_weekday_of_week(match: re.Match[str], utterance: Utterance) -> Period | None:
     week = match.group("week") or match.group("week_before")
     weekday = read_weekday(match.group("weekday") or match.group("weekday_after"))
     monday = Period.of_unit("week", utterance.today).first + timedelta(weeks=UNITS_AWAY[week.casefold()])
     return Period.of_day(monday + timedelta(days=weekday))
-
-
-UNIT_RULES: tuple[Rule, ...] = (
-    rule(
-        "yesterday today tomorrow tonight last this",
-        rf"(?P<phrase>the\s+day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|today|tomorrow|tonight|"
-        rf"last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?",
-        _read_day,
-    ),
-    rule(
-        "other",
-        r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week|morning|afternoon|evening)",
-        _read_the_other,
-        r"(?<![\w-])(?<!\bon )",
-        CLOSED,
-    ),
-    rule(
-        "last past this next coming upcoming",
-        rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)",
-        _read_which_unit,
-        after=CLOSED,
-    ),
-    rule(
-        "last past next coming",
-        rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|coming)\s+(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?",
-        _read_rolling,
-        after=CLOSED,
-    ),
-    rule(
-        "next coming",
-        rf"the\s+(?P<way>next|coming)\s+(?P<unit>{UNIT})",
-        _read_rolling,
-        led_by("in", "over", "within", "during", "for", "throughout"),
-    ),
-    rule(
-        "ago back",
-        rf"(?P<amount>{AMOUNT})[\s-]+(?P<unit>{UNIT})s?\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))",
-        _read_ago,
-        NOT_HALF,
-    ),
-    rule(
-        "in",
-        rf"in\s+(?:about\s+|around\s+|like\s+|another\s+)?(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?(?:['’]?\s+time)?",
-        _read_in,
-        after=r"(?!\s+(?:of|that|or|is|was)\b|\s*/)",
-    ),
-    rule("from", rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", _read_in, NOT_HALF),
-    rule(
-        "weekend",
-        r"the\s+weekend",
-        _read_the_weekend,
-        led_by("over", "at", "for", "during"),
-        r"(?!\s+(?:of|before|after)\b)",
-    ),
-    rule(
-        "week month year",
-        r"the\s+(?P<unit>week|month|year)",
-        _read_running_unit,
-        led_by("end of", "start of", "beginning of", "middle of"),
-    ),
-)
-DAY_TRIGGERS = "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
-NAMED_WEEKDAY = rf"(?P<weekday>{WEEKDAY})"
-CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
-WEEKDAY_RULES: tuple[Rule, ...] = (
-    rule(
-        DAY_TRIGGERS,
-        rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?",
-        _read_which_weekday,
-        after=r"(?!\s+of\b)",
-    ),
-    rule(
-        DAY_TRIGGERS,
-        rf"{NAMED_WEEKDAY}{PART_OF_DAY}?",
-        _read_bare_weekday,
-        led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
-        r"(?!,?\s+(?:the\s+)?\d)",
-    ),
-    rule(DAY_TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY})", _read_bare_weekday, after=CLAUSE_ENDS),
-    rule(DAY_TRIGGERS, rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})", _read_weekday_range),
-    rule(
-        DAY_TRIGGERS,
-        rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"
-        rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?",
-        _read_weekday_of_week,
-    ),
-)
-RULES: tuple[Rule, ...] = (*UNIT_RULES, *WEEKDAY_RULES)

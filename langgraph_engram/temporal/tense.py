@@ -114,11 +114,7 @@ IS = re.compile(r"\s+(?:is|are|['’]s)\b")
 """Right after a day: the day itself is something."""
 PRESENT = re.compile(rf"(?i){BE}|\b(?:do|does|have|has|don['’]?t|doesn['’]?t)\b|['’]ve\b")
 """A clause that holds one of these is complete: no other clause shows its tense."""
-WHERE = re.compile(r"(?i)\s*(?:where|when)\b")
-"""The start of a clause about the time before it."""
 LIMIT = re.compile(r"(?i)\b(?:by|until|till)\s+(?:the\s+)?$")
-DUE_BY = re.compile(r"(?i)(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$")
-"""Right before a time: something is to be done by it."""
 HABIT = re.compile(
     r"(?i)\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
     r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|(?:daily|weekly|monthly)(?=\s+(?:at|from|between|in|on)\b)|whenever|all\s+the\s+time|"
@@ -135,8 +131,6 @@ def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense
     """
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
     after, *later = CLAUSE_END.split(sentence_after(text, end))
-    if WHERE.match(after) and (tense := _first(after)):
-        return tense
     if tense := _at_end(before) or _last(before, certain=certain) or _first(after):
         return tense
     if PRESENT.search(before) or PRESENT.search(after):
@@ -176,7 +170,7 @@ def _opens_next(before: str, after: str) -> bool:
 
 def _at_end(clause: str) -> Tense | None:
     """Judge by words that must be right before the span."""
-    return "ahead" if any(pattern.search(clause) for pattern in (ARRANGED, IS_ON, DUE_BY)) else None
+    return "ahead" if any(pattern.search(clause) for pattern in (ARRANGED, IS_ON)) else None
 
 
 def _last(clause: str, *, certain: bool) -> Tense | None:

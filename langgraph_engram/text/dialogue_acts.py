@@ -73,7 +73,5 @@ def read_cues(text: str) -> TurnCues:
 
 def begins_question(text: str) -> bool:
     """Return whether a text begins as a question does."""
-    turn_words = words(text)
-    if turn_words and turn_words[0] in LEAD_INS:
-        turn_words = turn_words[1:]
-    return bool(turn_words) and turn_words[0] in QUESTION_WORDS
+    first, second = [*words(text), "", ""][:2]
+    return (second if first in LEAD_INS else first) in QUESTION_WORDS

@@ -32,15 +32,11 @@ MAX_CACHED_TEXTS = 512
 LINE_END = re.compile(r"\r\n?|\n")
 FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 WORD = re.compile(r"\w")
+BOLD_LINE = re.compile(r"\*\*.*\*\*|\*\*\*?")
 KINDS: dict[str, BlockKind] = {
-    "heading_open": "heading",
-    "bullet_list_open": "list",
-    "ordered_list_open": "list",
-    "table_open": "table",
-    "fence": "code",
-    "code_block": "code",
-    "html_block": "code",
-}
+    "heading_open": "heading", "bullet_list_open": "list", "ordered_list_open": "list", "table_open": "table",
+    "fence": "code", "code_block": "code", "html_block": "code",
+}  # fmt: skip
 """By markdown-it's names; any other is prose."""
 
 
@@ -57,9 +53,8 @@ class Block:
     @property
     def introduces(self) -> bool:
         """Whether it announces what follows: a paragraph that ends with a colon, or a line in bold type."""
-        is_bold = self.text.startswith("**") and self.text.endswith("**") and "\n" not in self.text
-        ends_open = self.text.rstrip("*_ ").endswith((":", "："))
-        return self.kind == "prose" and len(self.text) <= MAX_OPENING and (is_bold or ends_open)
+        is_opening = self.text.rstrip("*_ ").endswith((":", "：")) or BOLD_LINE.fullmatch(self.text)
+        return self.kind == "prose" and len(self.text) <= MAX_OPENING and bool(is_opening)
 
 
 END = Block("prose", "")
@@ -215,35 +210,15 @@ def _frame(block: Block, lines: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(lines[:size]), [fence.group(1)] if fence else []
 
 
-def _packed(pieces: Iterable[str], separator: str) -> Iterator[str]:
-    """Join pieces in order, as many as fit a passage."""
-    packed: list[str] = []
-    size = 0
-    for piece in pieces:
-        if packed and size + len(piece) > MAX_PASSAGE:
-            yield separator.join(packed).strip("\n")
-            packed, size = [], 0
-        packed.append(piece)
-        size += len(piece) + len(separator)
-    if packed:
-        yield separator.join(packed).strip("\n")
-
-
-def _introduced(parts: Iterable[_Part]) -> Iterator[_Part]:
+def _introduced(parts: Iterable[_Part]) -> list[_Part]:
     """Join each part with the line before it that introduces it."""
-    opening: _Part | None = None
+    joined: list[_Part] = []
     for part in parts:
-        if opening and not (part.opened or part.introduces):
-            yield replace(opening, text=f"{opening.text}\n{part.text}")
-            opening = None
-            continue
-        if opening:
-            yield opening
-        opening = part if part.introduces else None
-        if not opening:
-            yield part
-    if opening:
-        yield opening
+        if joined and joined[-1].introduces and not (part.opened or part.introduces):
+            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{part.text}", introduces=False)
+        else:
+            joined.append(part)
+    return joined
 
 
 def _grouped(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
@@ -261,9 +236,21 @@ def _grouped(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
         yield group
 
 
+def _packed(pieces: Iterable[str], separator: str) -> list[str]:
+    """Join pieces in order, as many as fit a passage."""
+    packed: list[str] = []
+    size = 0
+    for piece in pieces:
+        if packed and size + len(piece) <= MAX_PASSAGE:
+            packed[-1] += separator + piece
+        else:
+            packed.append(piece)
+            size = 0
+        size += len(piece) + len(separator)
+    return [text.strip("\n") for text in packed]
+
+
 def _passage(parts: Sequence[_Part]) -> str:
-    first, *others = parts
-    opened = (line for part in others for line in (part.opened, part.text) if line)
-    text = "\n".join([first.text, *opened])
-    path = " > ".join(first.path)
-    return f"{path}:\n{text}" if path else text
+    path = " > ".join(parts[0].path)
+    opened = (line for part in parts[1:] for line in (part.opened, part.text))
+    return "\n".join(filter(None, (path and f"{path}:", parts[0].text, *opened)))

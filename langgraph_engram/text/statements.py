@@ -1,13 +1,20 @@
-"""Read an English statement by its words: whom it speaks of, what it negates, its type, place, reason and purpose."""
+"""Read an English statement by its words: of whom it speaks, what it negates, its type, place, reason and purpose.
+
+Also which attribute of a person it sets, where people have one at a time: home, work, phone number, age. "I moved to
+Porto" and "I live in Lisbon" set the same attribute to two values, though they share no word. These patterns are
+careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
+"""
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from langgraph_engram.schema import MemoryType
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, content_stems, words
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
@@ -38,9 +45,8 @@ IDIOM_VERBS = (
 CONTRACTED = r"\b(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would|should|must|need|ai)n['’]?t\b"
 """With its apostrophe or without: "don't", "dont"."""
 NEGATION = re.compile(
-    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)\s+not\b(?!\s+(?:{IDIOM_VERBS})\b)|"
-    rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t\b(?!\s+(?:{IDIOM_VERBS})\b)|"
-    rf"['’](?:m|re|s)\s+not\b(?!\s+(?:{IDIOM_VERBS})\b)|\bnever\b(?!\s+(?:{IDIOM_VERBS}|again|mind|ending)\b)|"
+    rf"(?:(?:\b(?:do|does|did|have|has|had|am|is|are|was|were)|['’](?:m|re|s))\s+not|\bnever(?!\s+(?:again|mind|ending)\b)|"
+    rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t)\b(?!\s+(?:{IDIOM_VERBS})\b)|\bno\s+longer\b|"
     r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
     re.IGNORECASE,
 )
@@ -71,6 +77,90 @@ REASON = re.compile(r"\b(?:because(?!\s+of\b)|due to|thanks to|'cause|cuz)\s+(?=
 PURPOSE = re.compile(
     r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
 )
+RELATION = (
+    r"(?:mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend|boyfriend|friend|"
+    r"cousin|aunt|uncle|niece|nephew|grandmother|grandma|grandfather|grandpa|boss|roommate|flatmate)"
+)
+NAME = r"[A-Z][\w&.'’-]*(?:\s+(?:of\s+|and\s+|&\s+)?[A-Z][\w&.'’-]*)*"
+SUBJECT = (
+    rf"(?P<subject>(?:[Mm]y|[Oo]ur)\s+(?:(?:older|younger|elder|little|big|best)\s+)?{RELATION}(?:\s+[A-Z][\w-]+)?|"
+    rf"[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\b[Ii]\b)"
+)
+LATELY = r"(?:\s+(?:now|currently|just|recently|finally|actually|still|officially))*"
+HAVE = r"(?:['’]ve|\s+have|\s+has)?"
+BEING = r"(?:['’]m|['’]s|\s+am|\s+is)"
+THING = r"(?:an?|the)\s+[\w’'-]+(?:\s+[\w’'-]+){0,4}|[A-Z][\w&.’'-]*(?:\s+[\w&.’'-]+){0,4}"
+NUMBER = r"(?:about\s+|around\s+)?[£$€]?\+?\d[\d.,: ()/-]*\d|\d"
+ANYTHING = r"[^.;!?,]{2,60}"
+POSSESSIONS: tuple[tuple[str, str, str], ...] = (
+    ("phone number", r"(?:(?:mobile|cell|tele)?\s?phone|mobile|cell)(?:\s+number)?|number", NUMBER),
+    ("address", r"(?:home\s+|postal\s+)?address", r"[\dA-Z][^.;!?]{4,60}"),
+    ("e-mail", r"e-?mail(?:\s+address)?", r"[\w.+-]+@[\w.-]+\w"),
+    ("age", r"age", r"\d{1,3}"),
+    ("birthday", r"birthday", r"(?:on\s+)?(?:the\s+)?[\dA-Z][\w ]{3,20}"),
+    ("work", r"employer", NAME),
+    ("car", r"car", THING),
+    *((head, head, NAME) for head in ("boss", "manager", "landlord", "doctor", "dentist", "therapist")),
+    *((head, head, NUMBER) for head in ("salary", "rent", "weight", "height", "budget", "personal best")),
+)
+"""Attributes by what follows "my": name, pattern of the words, and pattern of the value."""
+STATES = {
+    "home": rf"{HAVE}{LATELY}(?:\s+(?:live|lives|reside|resides|moved|relocated|settled)|"
+    rf"{BEING}{LATELY}\s+(?:living|based))(?:\s+(?:back|over|down|up|here|from\s+{NAME}))*{LATELY}"
+    rf"\s+(?:in|to|near)\s+(?:the\s+)?(?P<value>{NAME})",
+    "work": rf"{HAVE}{LATELY}(?:\s+(?:work|works|started|got\s+(?:an?|the|my)\s+(?:new\s+)?(?:job|position|role))|"
+    rf"{BEING}{LATELY}\s+(?:working|employed))(?:\s+(?:working|an?\s+new\s+job|a\s+job|my\s+new\s+job))?{LATELY}"
+    rf"\s+(?:at|for|with)\s+(?:the\s+)?(?P<value>{NAME})",
+    "car": rf"{LATELY}\s+drives?{LATELY}\s+(?:an?|the|my)\s+(?:\w+\s+)?(?P<value>[A-Z]{ANYTHING})",
+    "age": rf"(?:{BEING}|(?:\s+just)?\s+turned)\s+(?P<value>\d{{1,3}})(?=\s+years?\s+old|\s*[.!,]|\s*$)",
+    "relationship": rf"{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
+}
+"""Attributes by what follows the person."""
+OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
+CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
+EXPRESSIONS: tuple[tuple[str, str], ...] = (
+    *((name, f"{SUBJECT}{clause}") for name, clause in STATES.items()),
+    *(
+        (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
+        for name, head, value in (*POSSESSIONS, ("favourite", r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)", ANYTHING))
+    ),
+)
+IMPLIED = {
+    "home": "live home reside", "work": "work job employer company", "car": "drive car", "age": "old age",
+    "relationship": "relationship status",
+}  # fmt: skip
+"""Words of a question about an attribute that a sentence setting it may lack: who moved to Porto lives there."""
+UNSURE = re.compile(
+    r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
+    rf"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|{CONTRACTED}|['’]ll\b",
+    re.IGNORECASE,
+)
+"""Before the clause: it may not be so, or no longer."""
+TEMPORARY = re.compile(
+    r"\b(?:as a (?:kid|child|teen\w*|student)|when|growing up|back then|at the time|until|for (?:a|one|two|\d+) "
+    r"(?:day|week|weekend|night)s?|in the (?:past|nineties|eighties))\b",
+    re.IGNORECASE,
+)
+"""After the clause: it was so for a while."""
+NOBODY = frozenset("he she they we you it this that there everyone everybody someone somebody people who what".split())
+TRAILING = re.compile(r"(?:[.'’\s]|\bnow)+$")
+EMPTY_VALUE = re.compile(r"^(?:not|so|very|too|also|always|still|that|to|when|because|what|how|being)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An attribute of a person and the value that a sentence sets it to."""
+
+    owner: str
+    """Case-folded, as the value is: "ana", "ana's sister"."""
+    name: str
+    """The attribute: "home", "favourite colour"."""
+    value: str
+
+    @property
+    def key(self) -> str:
+        """Return what names an attribute of a person."""
+        return f"{self.owner}: {self.name}"
 
 
 def own_words(text: str, speaker: str) -> str:
@@ -97,12 +187,7 @@ def speaks_of_self(text: str) -> bool:
 
 def speaks_to_listener(text: str) -> bool:
     """Return whether a text speaks of the listener, and not of the speaker: praise, cheer, advice."""
-    return addresses_listener(text) and not speaks_of_self(text)
-
-
-def addresses_listener(text: str) -> bool:
-    """Return whether a text speaks in the second person."""
-    return SECOND_PERSON.search(text) is not None
+    return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
 
 
 def mentions_speaker(text: str) -> bool:
@@ -151,17 +236,30 @@ def location_of(sentence: str) -> str:
 
 def reason_of(sentence: str) -> str:
     """Return the clause that states a reason; empty for none."""
-    return _clause(REASON, sentence)
+    return "".join(REASON.findall(sentence)[:1]).strip()
 
 
 def purpose_of(sentence: str) -> str:
     """Return the clause that states a purpose; empty for none."""
-    return _clause(PURPOSE, sentence)
+    return "".join(PURPOSE.findall(sentence)[:1]).strip()
 
 
-def _clause(pattern: re.Pattern[str], sentence: str) -> str:
-    match = pattern.search(sentence)
-    return match.group(1).strip() if match else ""
+@lru_cache(maxsize=4096)
+def slot_of(text: str, speaker: str) -> Slot | None:
+    """Return the first attribute that a sentence sets, of its `speaker` or whom it names; None for none for certain."""
+    if is_question(text):
+        return None
+    for name, pattern in _patterns():
+        match = pattern.search(text)
+        if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
+            return slot
+    return None
+
+
+def expanded_stems(text: str, speaker: str) -> set[str]:
+    """Return the content stems of a sentence, and those of questions about the attribute that it sets."""
+    slot = slot_of(text, speaker)
+    return {*content_stems(text), *(content_stems(IMPLIED.get(slot.name, "")) if slot else ())}
 
 
 def _is_negated(clause: str) -> bool:
@@ -171,3 +269,36 @@ def _is_negated(clause: str) -> bool:
 
 def _is_item(clause: str) -> bool:
     return len(clause.split()) <= MAX_ITEM_WORDS and not CLAUSE_WORDS.search(clause)
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the compiled expressions: a search, which reads no slot, starts without them."""
+    return [(name, re.compile(expression)) for name, expression in EXPRESSIONS]
+
+
+def _is_certain(text: str, match: re.Match[str]) -> bool:
+    return not UNSURE.search(text[: match.start()]) and not TEMPORARY.search(text[match.end() :])
+
+
+def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
+    owner = _owner(match["subject"], speaker)
+    value = TRAILING.sub("", " ".join(match["value"].casefold().split()))
+    is_time = name in ("home", "work") and words(match["value"])[0] in MONTHS_AND_DAYS
+    if not (owner and value) or is_time or EMPTY_VALUE.match(value):
+        return None
+    if name == "favourite":
+        name = f"favourite {match['kind'].casefold().replace('color', 'colour')}"
+    return Slot(owner, name, value)
+
+
+def _owner(subject: str, speaker: str) -> str:
+    """Return the owner: a relative by name, or as the speaker's; empty where nobody is named."""
+    plain = re.sub(r"['’]s$", "", subject)
+    folded = plain.casefold().replace("’", "'")
+    if folded in ("i", "my"):
+        return speaker.casefold()
+    if folded.startswith(("my ", "our ")):
+        last = plain.split()[-1]
+        return last.casefold() if last[0].isupper() else f"{speaker.casefold()}'s {last.casefold()}"
+    return "" if folded in NOBODY else folded

@@ -12,7 +12,7 @@ from langgraph_engram.extraction.support import LONG_TURN, support_of
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import number_sentences
-from langgraph_engram.rule_model.extraction import extract_records
+from langgraph_engram.rule_model.turns import extract_records
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import VerifySettings
 

@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.schema import Record
-from langgraph_engram.temporal.parse import parse_time
+from langgraph_engram.temporal.find import parse_time
 from tests.extraction.shown import FALSE, TRUE, turns_of
 
 LEAST_TRUE = 19

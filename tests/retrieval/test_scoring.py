@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langgraph_engram.retrieval.scoring import dimension_scores, event_scores, time_scores, with_neighbours
 from langgraph_engram.schema import Boundary, Intent, Record, TimeConstraint
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
-from langgraph_engram.temporal.parse import parse_constraint, parse_time
+from langgraph_engram.temporal.find import parse_constraint, parse_time
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
 CAMPING = {"memory_type": "episodic", "location": "Yosemite"}

@@ -89,10 +89,9 @@ def test_no_text_stops_a_rule(first, second, said_at):
         "?" * 20_000,
         "Ana " * 5_000,
         "1 " * 10_000,
-        "and then " * 2_200,
         "😀" * 20_000,
     ],
-    ids=["prose", "words", "letter", "marks", "names", "numbers", "run-on", "emoji"],
+    ids=["prose", "words", "letter", "marks", "names", "numbers", "emoji"],
 )
 @pytest.mark.timeout(20)
 def test_a_very_long_turn_is_read_in_time(text):

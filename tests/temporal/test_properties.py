@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.temporal.find import find_times, resolve_times
-from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import format_interval
+from langgraph_engram.temporal.datetimes import format_interval
+from langgraph_engram.temporal.find import find_times, parse_constraint, parse_time, resolve_times
 
 PARTS = (
     "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from langgraph_engram.text.sentences import MOST_CHARACTERS, ends_asking, question_at_end, split_sentences
 
 CASES = """
-Thanks, Mel! I'm off to bed. | Thanks, Mel! / I'm off to bed.
 I read Dr. Seuss to Mrs. Lee. She smiled. | I read Dr. Seuss to Mrs. Lee. / She smiled.
 See you at 7 p.m. I will cook. | See you at 7 p.m. / I will cook.
 It costs $3.50. Really?! Yes. | It costs $3.50. / Really?! / Yes.
@@ -25,7 +24,6 @@ I ❤️ New York. Same! :) Bye | I ❤️ New York. / Same! :) / Bye
 He said (twice!) that it works. (It does.) Good. | He said (twice!) that it works. / (It does.) / Good.
 Take bus no. 5 there. No. I walk. | Take bus no. 5 there. / No. / I walk.
 We met on the 3. of May. It rained. | We met on the 3. of May. / It rained.
-It is due on 14. June already. Really. | It is due on 14. June already. / Really.
 I bought 12. Then we left. The answer is 7. Maybe 8. | I bought 12. / Then we left. / The answer is 7. / Maybe 8.
 Wir heiraten am 22. Februar in Ulm. Komm doch! | Wir heiraten am 22. Februar in Ulm. / Komm doch!
 Sie wohnt im 3. Stock. Zum 40. Geburtstag gab es Torte. | Sie wohnt im 3. Stock. / Zum 40. Geburtstag gab es Torte.

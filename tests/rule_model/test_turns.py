@@ -15,16 +15,18 @@ from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
-from langgraph_engram.rule_model.extraction import (
+from langgraph_engram.rule_model.recall import parse_intent
+from langgraph_engram.rule_model.turns import (
+    describe_boundary,
     extract_events,
     extract_facts,
     extract_key_sentences,
     extract_records,
     extract_relations,
+    judge_boundary,
     label_sentences,
+    track_topics,
 )
-from langgraph_engram.rule_model.intent import parse_intent
-from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -92,7 +94,6 @@ def test_what_papers_draw_from_turns_is_told_apart(turns):
         ("Ana: I keep bees.", "Ben: By the way, I bought a car.", "topic_shift"),
         ("Ana: Where do you live?", "Ben: In Oslo.", "direct_resp"),
         ("Ana: I keep bees in the garden.", "Ana: The bees gave honey.", "detail_elaborate"),
-        ("Ana: I keep bees.", "Ben: Thanks for telling me!", "direct_resp"),
     ],
 )
 def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
@@ -132,7 +133,6 @@ def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
     [
         ("When did Ana go camping?", {"answer_dimension": "time", "target_types": ["episodic"], "speakers": ["Ana"]}),
         ("Where does Ben live?", {"answer_dimension": "location", "location": "", "speakers": ["Ben"]}),
-        ("Why did Ana sell the car?", {"answer_dimension": "reason"}),
         ("What did Ana do in May 2023?", {"time": "in May 2023", "answer_dimension": "content"}),
         ("What did Ana see in Oslo?", {"location": "Oslo"}),
         ("What is Ana's favourite colour?", {"target_types": ["profile", "fact"]}),

@@ -1,16 +1,35 @@
-"""Select candidates and check an answer without a language model: by the words that a query shares with them."""
+"""Parse a query, select candidates for it and check an answer, without a language model.
 
+A query is read by its question words, names, times and cues; candidates and answers by the words they share with it.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 
 from langgraph_engram.prompts.answer_form import UNKNOWN
+from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
-from langgraph_engram.schema import Evidence, Intent
-from langgraph_engram.text.questions import AnswerType, answer_type
-from langgraph_engram.text.slots import expanded_stems
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType
+from langgraph_engram.temporal.find import parse_constraint
+from langgraph_engram.text.keywords import proper_names
+from langgraph_engram.text.questions import AnswerType, answer_type, asks_for_assistant
+from langgraph_engram.text.statements import expanded_stems
+from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
 
+DIMENSIONS: Mapping[AnswerType, Dimension] = {
+    "time": "time", "clock_time": "time", "weekday": "time", "place": "location", "reason": "reason"
+}  # fmt: skip
+"""The dimension that holds answers of a type."""
+PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
+PROFILE = re.compile(
+    r"\b(?:favou?rites?|likes?|loves?|enjoys?|prefers?|hobb(?:y|ies)|interests?|personality|usually|often|kind of "
+    r"person|traits?|allergic|dream)\b",
+    re.IGNORECASE,
+)
+EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
+QUESTION_WORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())
 ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
@@ -29,6 +48,23 @@ SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
 BY_ANOTHER = 0.5
 """Factor of a candidate that mentions nobody of those the query names."""
+
+
+def parse_intent(question: ParseIntent) -> ParsedIntent:
+    """Return what the query asks for. The dimension asked for is left open as a constraint."""
+    query = question.query
+    dimension = DIMENSIONS.get(answer_type(query), "purpose" if PURPOSE.search(query) else "content")
+    constraint = parse_constraint(query, question.now)
+    return ParsedIntent(
+        anchor=query.strip(),
+        target_types=_types(query, dimension),
+        keywords=_keywords(query),
+        time=constraint.text if constraint else "",
+        location="" if dimension == "location" else _location(query, question.speakers),
+        speakers=[name for name in question.speakers if _names(query, name)],
+        answer_dimension=dimension,
+        needs_assistant=asks_for_assistant(query),
+    )
 
 
 def select_records(question: SelectRecords) -> Selection:
@@ -58,7 +94,7 @@ def reflect(question: Reflect) -> Reflection:
 
 def needed_stems(query: str, intent: Intent) -> set[str]:
     """Return the stems that evidence must mention: those of the query but its asking words, people and times."""
-    people = {stem for name in intent.speakers for stem in content_stems(name)}
+    people = set(content_stems(" ".join(intent.speakers)))
     times = set(content_stems(intent.time.text)) if intent.time else set()
     stems = set(content_stems(query)) - set(content_stems(SAY_HOW.get(answer_type(query), "")))
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
@@ -69,7 +105,7 @@ def _scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[s
     weight = {stem: 1 / (1 + sum(stem in stems for stems in mentioned)) for stem in needed}
     whole = sum(weight.values()) or 1.0
     best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
-    people = {stem for name in question.intent.speakers for stem in content_stems(name)}
+    people = set(content_stems(" ".join(question.intent.speakers)))
     scores: list[float] = []
     for passage, stems in zip(question.candidates, mentioned, strict=True):
         score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best
@@ -87,3 +123,32 @@ def _mentioned(passages: Sequence[Evidence]) -> set[str]:
 
 def _text(passage: Evidence) -> str:
     return passage.record.content if passage.record else passage.text
+
+
+def _types(query: str, dimension: Dimension) -> list[MemoryType]:
+    if dimension == "time":
+        return ["episodic"]
+    if PROFILE.search(query):
+        return ["profile", "fact"]
+    return ["episodic", "fact"] if EPISODIC.search(query) else []
+
+
+def _keywords(query: str) -> list[str]:
+    names = proper_names(query)
+    in_names = {word for name in names for word in words(name)}
+    rest = (word for word in words(query) if word not in STOP_WORDS | QUESTION_WORDS | in_names)
+    return list(dict.fromkeys([*names, *rest]))
+
+
+def _location(query: str, speakers: tuple[str, ...]) -> str:
+    people = {word for name in speakers for word in words(name)}
+    for match in re.finditer(r"\b(?:in|at|near|to)\s+((?:[A-Z][\w'’-]*)(?:\s+[A-Z][\w'’-]*)*)", query):
+        place = match.group(1)
+        if not people & set(words(place)) and parse_constraint(match.group(), None) is None:
+            return place
+    return ""
+
+
+def _names(query: str, speaker: str) -> bool:
+    query_words = set(words(query))
+    return any(word in query_words for word in words(speaker)) and speaker not in ("user", "assistant")

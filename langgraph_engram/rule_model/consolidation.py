@@ -1,17 +1,20 @@
-"""Decide on records that resemble one another without a model: merge repeats, let a stated change supersede.
+"""Decide on records that resemble one another, and tell what many of them say, without a model.
 
-What is not sure stays. A change is stated ("no longer"), or a sentence of a later day sets the same attribute of the
-same person to another value. Two values of one day, or where nobody knows which came later, are a conflict.
+Repeats are merged, and what is not sure stays. A change is stated ("no longer"), or a sentence of a later day sets the
+same attribute of the same person to another value. Two values of one day, or where nobody knows which came later, are a
+conflict. A narrative is made of the sentences whose words recur most.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
 
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.schema import Action, Record
-from langgraph_engram.temporal.datetimes import wall_time
-from langgraph_engram.text.slots import Slot, slot_of
-from langgraph_engram.text.statements import own_words, signals_change
+from langgraph_engram.temporal.datetimes import format_day, wall_time
+from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.statements import Slot, own_words, signals_change, slot_of
 from langgraph_engram.text.tokens import content_stems
 
 REPEAT = 0.9
@@ -20,6 +23,10 @@ SAME_SUBJECT = 0.5
 """Least share of common stems of a statement and of one that says it has changed."""
 LEAST_STEMS = 2
 """Stems from which a repeat is worth merging: exclamations are no memories."""
+HISTORY_SHARE = 0.3
+"""Share of the words that a narrative gives to earlier events."""
+SMOOTHING = 3
+"""Stems added to a sentence's length, so that short sentences do not win by one frequent word."""
 REASONS: Mapping[Action, str] = {
     "MERGE": "the same words",
     "SUPERSEDE": "the newest says that it has changed",
@@ -32,6 +39,29 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
     """Merge repeats, supersede what a later record says has changed, link what contradicts it, and keep the rest."""
     clusters = enumerate(question.clusters, start=1)
     return UpdateVerdicts(verdicts=[*chain.from_iterable(_decide(number, records) for number, records in clusters)])
+
+
+def extractive_narrative(question: WriteSynthesis) -> str:
+    """Answer without a model: the sentences whose words recur most in the buffer, those of earlier events first.
+
+    Questions are left out. Where there is nothing else, the first record stands for all, cut to length.
+    """
+    buffer, history, most_words = question.buffer, question.history, question.most_words
+    counts = stem_counts(buffer)
+    earlier = _select(history, counts, int(most_words * HISTORY_SHARE))
+    new = _select(buffer, counts, most_words - len(_format(earlier).split()))
+    return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
+
+
+def stem_counts(records: Sequence[Record]) -> Counter[str]:
+    """Return how many records hold each stem."""
+    return Counter(stem for record in records for stem in set(content_stems(record.content)))
+
+
+def centrality(record: Record, counts: Counter[str]) -> float:
+    """Return how often the stems of a record recur in others, on average; few stems count for less."""
+    stems = set(content_stems(record.content))
+    return sum(counts[stem] - 1 for stem in stems) / (len(stems) + SMOOTHING) if stems else 0.0
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
@@ -78,11 +108,10 @@ def _repeats(older: Record, newest: Record) -> bool:
 def _supersedes(newest: Record, older: Record) -> bool:
     """Return whether the newest makes the older untrue: it sets the same attribute later, or says that it changed."""
     before, after = _slot(older), _slot(newest)
-    says_so = signals_change(own_words(newest.content, newest.speaker))
     if before and after and before.key == after.key:
-        is_change = says_so or _is_later(newest, older)
+        is_change = _says_so(newest) or _is_later(newest, older)
         return is_change and before.value != after.value and not _mentions_earlier_time(newest, older)
-    is_state = says_so and newest.memory_type != "episodic"
+    is_state = _says_so(newest) and newest.memory_type != "episodic"
     return is_state and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
 
 
@@ -91,9 +120,12 @@ def _contradicts(newest: Record, older: Record) -> bool:
     before, after = _slot(older), _slot(newest)
     if not (before and after) or before.key != after.key or before.value == after.value:
         return False
-    tells_of_change = signals_change(own_words(newest.content, newest.speaker)) or _is_later(newest, older)
     is_of_two_times = _mentions_earlier_time(newest, older) or _mentions_earlier_time(older, newest)
-    return not (tells_of_change or is_of_two_times)
+    return not (_says_so(newest) or _is_later(newest, older) or is_of_two_times)
+
+
+def _says_so(record: Record) -> bool:
+    return signals_change(own_words(record.content, record.speaker))
 
 
 def _is_later(newest: Record, older: Record) -> bool:
@@ -122,3 +154,24 @@ def _overlap(older: Record, newest: Record) -> float:
 
 def _stems(record: Record) -> frozenset[str]:
     return frozenset(content_stems(own_words(record.content, record.speaker)))
+
+
+def _format(records: Sequence[Record]) -> str:
+    """Put sentences under a heading for each day."""
+    days = groupby(records, key=lambda record: format_day(record.mentioned_at))
+    return " ".join(f"{day}: {' '.join(record.content for record in said)}" for day, said in days)
+
+
+def _select(records: Sequence[Record], counts: Counter[str], room: int) -> list[Record]:
+    """Return the most central records that fit, in their order. A day costs its heading once."""
+    stated = [record for record in records if not ends_asking(record.content)]
+    chosen: list[int] = []
+    days: set[str] = set()
+    for index in sorted(range(len(stated)), key=lambda index: -centrality(stated[index], counts)):
+        day = format_day(stated[index].mentioned_at)
+        size = len(stated[index].content.split()) + (0 if day in days else len(day.split()))
+        if size <= room:
+            chosen.append(index)
+            days.add(day)
+            room -= size
+    return [stated[index] for index in sorted(chosen)]

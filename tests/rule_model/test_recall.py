@@ -3,7 +3,7 @@
 from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
-from langgraph_engram.rule_model.selection import reflect, select_records
+from langgraph_engram.rule_model.recall import reflect, select_records
 
 QUERY = "Where does Ana's sister teach music?"
 

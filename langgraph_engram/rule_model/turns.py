@@ -1,19 +1,23 @@
-"""Extract records, facts, key sentences and relations without a language model.
+"""Read turns without a language model: records, facts, key sentences and relations, topics and boundaries.
 
-A record points at one sentence and has no words of its own; its dimensions are read by cues.
+A record points at one sentence and has no words of its own; its dimensions are read by cues. Topics and boundaries,
+which ES-Mem asks for, are read by cue words, questions and shared stems.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
+from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.keywords import (
@@ -21,10 +25,11 @@ from langgraph_engram.text.keywords import (
     document_frequencies,
     is_small_talk,
     keywords_of,
+    topic_of,
     topic_words,
 )  # fmt: skip
 from langgraph_engram.text.markdown import prose_of
-from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
@@ -37,6 +42,19 @@ RELATION = re.compile(
     re.IGNORECASE,
 )
 """Words by which one person acts on or speaks of another."""
+OPENING_CUE = re.compile(
+    r"^\W*(?:(?:oh|well|so|hey|and)\W+)?(?:by the way|btw|anyway|speaking of|on another note|guess what|also,|"
+    r"changing the subject|what about you|how about you|i (?:wanted|meant) to (?:tell|ask)|did i tell you)\b",
+    re.IGNORECASE,
+)
+REPLY_CUE = re.compile(
+    r"^\W*(?:yes|yeah|yep|no|nope|thanks|thank you|wow|that'?s|that is|sounds|i agree|totally|exactly|sure|cool|nice|"
+    r"great|awesome|really|haha|lol|oh)\b",
+    re.IGNORECASE,
+)
+LOOK_BACK = 2
+"""Turns that a turn is compared with (L of ES-Mem section 3.1)."""
+SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
 def extract_records(question: ExtractRecords) -> Extraction:
@@ -52,7 +70,9 @@ def extract_events(question: ExtractEvents) -> EventReading:
     for start, end in pairwise([*question.event_starts, len(question.turns)]):
         turns = question.turns[start:end]
         topic = ", ".join(topic_words(_texts(turns), frequencies, people, TITLE_KEYWORDS))
-        notes.append(_note(turns, topic, notes))
+        earlier = notes[-1].topic if notes else ""
+        transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
+        notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
     return EventReading(events=notes, records=[_record_of(sentence) for sentence in _outside_passages(question)])
 
 
@@ -73,13 +93,47 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
     sentences = number_sentences(question.turns, question.context, small_talk=True)
     telling = (sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people))
-    relations = [_relation(sentence, people) for sentence in telling if RELATION.search(sentence.text)]
+    relations: list[SourcedSentence] = []
+    for sentence in filter(lambda said: RELATION.search(said.text), telling):
+        speaker = sentence.turn.speaker
+        others = ", ".join(name for name in people if name != speaker) or "themselves"
+        content = f"{speaker} to {others}: {sentence.resolved}"
+        relations.append(SourcedSentence(sources=[sentence.number], content=content))
     return SourcedSentences(sentences=relations)
 
 
 def label_sentences(question: LabelSentences) -> SentenceLabels:
     """Return the type of each numbered sentence; questions are skipped."""
     return SentenceLabels(labels=[_label(sentence) for sentence in _numbered(question.turns, question.context)])
+
+
+def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
+    """Return the likeliest label, and as the least likely one the opposite with the probability that is left."""
+    label, confidence = _label_turn(question.before, question.after[0])
+    opposite: Label = "direct_resp" if label in SHIFT_LABELS else "topic_shift"
+    return BoundaryVerdict(
+        likeliest=LabelGuess(label=label, probability=confidence),
+        least_likely=LabelGuess(label=opposite, probability=1 - confidence),
+    )
+
+
+def describe_boundary(question: DescribeBoundary) -> str:
+    """Return one sentence made of the summaries of what ended and what began, and the time between."""
+    earlier, later = question.earlier_summary, question.later_summary
+    return boundary_text(question.kind, earlier, later, question.first_turns, question.gap)
+
+
+def track_topics(question: TrackTopics) -> TopicTrack:
+    """Return for each turn its keywords, and as topic the first of them; without any, the topic before goes on."""
+    turns = [*question.before, *question.turns]
+    topic = question.topic_before
+    notes: list[TopicNote] = []
+    for number, turn in enumerate(question.turns, start=1):
+        keywords = keywords_of(" ".join([turn.text, *turn.captions]))
+        topic = topic_of(keywords, topic)
+        label, confidence = _label_turn(turns[: len(question.before) + number - 1], turn)
+        notes.append(TopicNote(turn=number, topic=topic, keywords=keywords, label=label, confidence=confidence))
+    return TopicTrack(notes=notes)
 
 
 def _numbered(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Sentence]:
@@ -104,48 +158,55 @@ def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sent
 
 
 def _record_of(sentence: Sentence) -> RecordDraft:
+    text, keywords = sentence.text, keywords_of(sentence.text)
     if sentence.image:
-        return RecordDraft(sources=[sentence.number], memory_type="fact", keywords=keywords_of(sentence.text))
+        return RecordDraft(sources=[sentence.number], memory_type="fact", keywords=keywords)
     return RecordDraft(
         sources=[sentence.number],
-        memory_type=type_of(sentence.text, sentence.turn.said_at),
+        memory_type=type_of(text, sentence.turn.said_at),
         time=_time_of(sentence),
-        location=location_of(sentence.text),
-        reason=reason_of(sentence.text),
-        purpose=purpose_of(sentence.text),
-        keywords=keywords_of(sentence.text),
+        location=location_of(text),
+        reason=reason_of(text),
+        purpose=purpose_of(text),
+        keywords=keywords,
     )
 
 
 def _time_of(sentence: Sentence) -> str:
     """Return the first time that a sentence names, as start/end; empty for none."""
-    mentions = find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
-    if not mentions:
-        return ""
-    interval = mentions[0].interval
-    return f"{interval.start.isoformat()}/{interval.end.isoformat()}"
-
-
-def _note(turns: Sequence[Turn], topic: str, before: Sequence[EventNote]) -> EventNote:
-    earlier = before[-1].topic if before else ""
-    who = turns[0].speaker if turns else "somebody"
-    transition = f"After {earlier}, {who} brings up {topic}." if earlier and topic else ""
-    return EventNote(event=len(before) + 1, topic=topic, transition=transition)
+    for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order):
+        return f"{mention.interval.start.isoformat()}/{mention.interval.end.isoformat()}"
+    return ""
 
 
 def _texts(turns: Sequence[Turn]) -> list[str]:
     return [" ".join([turn.text, *turn.captions]) for turn in turns]
 
 
-def _relation(sentence: Sentence, people: Sequence[str]) -> SourcedSentence:
-    speaker = sentence.turn.speaker
-    others = ", ".join(name for name in people if name != speaker) or "themselves"
-    return SourcedSentence(sources=[sentence.number], content=f"{speaker} to {others}: {sentence.resolved}")
-
-
 def _label(sentence: Sentence) -> SentenceLabel:
-    if sentence.image:
-        return SentenceLabel(number=sentence.number, label="fact")
-    if sentence.asks:
-        return SentenceLabel(number=sentence.number, label="skip")
-    return SentenceLabel(number=sentence.number, label=type_of(sentence.text, sentence.turn.said_at))
+    label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
+    return SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label)
+
+
+def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
+    """Return the likeliest label of a turn after others, and the confidence in it, in [0, 1]."""
+    if not before:
+        return "topic_intro", SURE
+    if OPENING_CUE.search(turn.text):
+        return "topic_shift", SURE
+    if ends_asking(before[-1].text):
+        return "direct_resp", SURE
+    shared = _shares_words(before, turn)
+    asks = ends_asking(turn.text)
+    if REPLY_CUE.search(turn.text):
+        return "direct_resp", UNSURE if asks and not shared else LIKELY
+    if not shared:
+        return "topic_shift", LIKELY if asks else UNSURE
+    return "detail_elaborate", LIKELY
+
+
+def _shares_words(before: Sequence[Turn], turn: Turn) -> bool:
+    """Return whether a turn shares content words with the turns right before it; speakers' names do not count."""
+    stems_before = {stem for earlier in before[-LOOK_BACK:] for stem in content_stems(earlier.indexed_text)}
+    names = {stem for said in (*before, turn) for stem in content_stems(said.speaker)}
+    return bool((set(content_stems(turn.text)) & stems_before) - names)
