@@ -14,9 +14,9 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.presets import PRESETS
-from langgraph_engram.prompts.extract_events import EventNote, EventReading
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_records import RecordDraft
-from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences, render_sentences
+from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
@@ -312,8 +312,8 @@ def shared(turn):
 
 def test_a_prompt_says_where_a_conversation_ends(shared):
     """A question of one is not answered in the next."""
-    _, shown = render_sentences("", shared.turns, (), shared.event_starts)
-    _, alone = render_sentences("", shared.turns[:2], (), (0,))
+    _, shown = ExtractEvents(shared.turns, (), shared.event_starts).render()
+    _, alone = ExtractEvents(shared.turns[:2]).render()
 
     lines = shown.text.splitlines()
     assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")

@@ -158,7 +158,7 @@ class Extractor:
     def _label(self, batch: TurnBatch) -> list[_Answered]:
         """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
         parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
-        results = self.model.ask_all([LabelSentences(part.turns, part.context, part.shown) for part in parts])
+        results = self.model.ask_all([LabelSentences(part.turns, part.context, shown=part.shown) for part in parts])
         return [_Answered(part, result, (result,)) for part, result in zip(parts, results, strict=True)]
 
 

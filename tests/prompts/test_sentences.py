@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.rendering import number_sentences, render_sentences
+from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.schema import Turn
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -52,7 +53,7 @@ def test_times_are_written_out():
     (sentence,) = number_sentences(said("Ana: I camped yesterday."))
 
     assert sentence.as_said == "Ana: I camped yesterday (7 May 2023)."
-    assert "[1] I camped yesterday (7 May 2023)." in render_sentences("", [sentence.turn], ())[1].text
+    assert "[1] I camped yesterday (7 May 2023)." in ExtractEvents((sentence.turn,)).render()[1].text
 
 
 def test_an_image_is_a_sentence():
@@ -65,7 +66,7 @@ def test_an_image_is_a_sentence():
 @pytest.mark.parametrize("starts", [(), (0,), (0, 1)])
 def test_events_are_told_apart_where_they_begin(starts):
     """As many lines as events."""
-    text = render_sentences("rules", said("Ana: I ski.", "Ben: I swim."), (), starts)[1].text
+    text = ExtractEvents(tuple(said("Ana: I ski.", "Ben: I swim.")), (), starts).render()[1].text
 
     assert text.count("== event") == len(starts)
 

@@ -19,7 +19,7 @@ CAUSES = ("reason", "purpose")
 
 def ask_records(batch: TurnBatch) -> Question[Extraction]:
     """Ask for the dimensional records of a batch, without relations."""
-    return ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages)
+    return ExtractRecords(batch.turns, batch.context, shown=batch.shown, in_passages=batch.in_passages)
 
 
 def records_view(settings: DimMemSettings) -> View:

@@ -9,7 +9,7 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 
 def ask_key_sentences(batch: TurnBatch) -> Question[SourcedSentences]:
     """Ask for the key sentences of a batch."""
-    return ExtractKeySentences(batch.turns, batch.context, batch.shown)
+    return ExtractKeySentences(batch.turns, batch.context, shown=batch.shown)
 
 
 KEY_SENTENCES = View("key_sentence", ask_key_sentences)

@@ -19,12 +19,12 @@ from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, span
 
 def ask_facts(batch: TurnBatch) -> Question[SourcedSentences]:
     """Ask for the facts of a batch (the factual view of section 2.1)."""
-    return ExtractFacts(batch.turns, batch.context, batch.shown)
+    return ExtractFacts(batch.turns, batch.context, shown=batch.shown)
 
 
 def ask_relations(batch: TurnBatch) -> Question[SourcedSentences]:
     """Ask for the relations of a batch (the relational view of section 2.1)."""
-    return ExtractRelations(batch.turns, batch.context, batch.shown)
+    return ExtractRelations(batch.turns, batch.context, shown=batch.shown)
 
 
 FACTS = View("factual", ask_facts)
