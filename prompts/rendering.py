@@ -8,8 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from functools import lru_cache
+from datetime import datetime
 from math import inf
 from typing import ClassVar
 
@@ -105,7 +104,8 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         if passage.shows_others or OUTLINE in passage.routes:
             text = passage.text
         else:
-            text = without_day(passage.text, record.mentioned_at) if record.is_passage else record.content
+            day = dated("", record.mentioned_at)
+            text = passage.text.removeprefix(day) if record.is_passage else record.content
         yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
         moment = passage.turns[0].said_at if passage.turns else None
@@ -114,17 +114,7 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
 
 def dated(text: str, moment: datetime | None) -> str:
     """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
-    return f"{_day(moment.date())}, {text}" if moment else text
-
-
-def without_day(text: str, moment: datetime | None) -> str:
-    """Return a dated text without its day."""
-    return text.removeprefix(dated("", moment))
-
-
-@lru_cache
-def _day(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"
+    return f"{moment.day} {moment:%b %Y}, {text}" if moment else text
 
 
 def _is_shown_as_turns(passage: Evidence) -> bool:

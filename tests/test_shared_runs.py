@@ -18,6 +18,7 @@ from langgraph_engram.prompts.extract_events import EventNote, EventReading, Ext
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RULES, RuleModel
+from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.stores.index import ScopeIndex
@@ -322,14 +323,15 @@ def test_a_prompt_says_where_a_conversation_ends(shared):
     assert not any(sentence.answers for sentence in number_sentences(shared.turns))
 
 
-def test_what_another_session_says_is_no_evidence(turn, record):
+def test_what_another_session_says_is_no_evidence(turn, record, event):
     """Who "he" is in one conversation does not follow from another that the model read beside it."""
     named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
     apart = unnamed.model_copy(update={"session_id": "s2"})
 
     def status(said):
-        batch = TurnBatch((named, said), (), {"t0": "e0", "u0": "e1"})
-        verifier = Verifier(ScopeIndex(), batch.turns, [], [batch])
+        events = [event(0, 0), event(1, turn_ids=["u0"])]
+        prompt = Prompt(turn_ids=["t0", "u0"])
+        verifier = Verifier(ScopeIndex(), [named, said], events, [prompt], ExtractSettings())
         fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": ["u0"]}
         return verifier.verify(record(1, "In Oslo lives Tom, who moved there.", **fields)).status
 

@@ -15,7 +15,7 @@ from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.find import TimeMention, find_times
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.temporal.parse import parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import passages_of
@@ -56,69 +56,44 @@ class Draft(Protocol):
         """Return the words; empty to keep the sentences as they were said."""
 
 
-@dataclass(frozen=True)
-class RecordBuilder:
-    """Make the records of one scope."""
+def build_records(
+    scope_key: str,
+    sentences: Sequence[Sentence],
+    event_of: Mapping[str, str],
+    drafts: Sequence[tuple[RecordKind, Draft]],
+    dimensions: Collection[str] = DIMENSIONS,
+) -> list[Record]:
+    """Return the records of one answer's drafts.
 
-    scope_key: str
+    Args:
+        scope_key: Whose memory it is.
+        sentences: The sentences of the core turns, at least one; drafts cite them by number.
+        event_of: The event of each core turn, by turn id.
+        drafts: Kinds and drafts, in the order of the answer.
+        dimensions: Those of `DIMENSIONS` that a dimensional record has.
 
-    def build(
-        self,
-        sentences: Sequence[Sentence],
-        event_of: Mapping[str, str],
-        drafts: Sequence[tuple[RecordKind, Draft]],
-        dimensions: Collection[str] = DIMENSIONS,
-    ) -> list[Record]:
-        """Return the records of one answer's drafts.
-
-        Args:
-            sentences: The sentences of the core turns, at least one; drafts cite them by number.
-            event_of: The event of each core turn, by turn id.
-            drafts: Kinds and drafts, in the order of the answer.
-            dimensions: Those of `DIMENSIONS` that a dimensional record has.
-
-        Returns:
-            Records without repeats: what is said twice of one event is one record with both sources, and a relation
-            that records of its turns tell already is none. A draft with words that cites no sentence is quarantined
-            with its reason; one with neither leaves nothing.
-        """
-        numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
-        first = sentences[0].turn
-        made: list[Record] = []
-        for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
-            cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
-            texts = _record_texts(draft.content, cited, sentences)
-            for text in texts:
-                record = self._record(kind, text, event_of, first, len(made))
-                if isinstance(draft, RecordDraft):
-                    found = _dimensions(draft, text, record, alone=len(texts) == 1)
-                    record = record.model_copy(update={name: found[name] for name in dimensions})
-                made.append(record)
-        people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
-        return _without_told_relations(join_repeats(made), people)
-
-    def _record(
-        self, kind: RecordKind, text: "_RecordText", event_of: Mapping[str, str], first: Turn, part: int
-    ) -> Record:
-        sources = [turn for turn in text.turns if turn.turn_id in event_of]
-        source = sources[-1] if sources else first
-        event_id = event_of[source.turn_id]
-        return Record(
-            record_id=make_id(self.scope_key, event_id, kind, text.content.casefold()),
-            kind=kind,
-            content=text.content,
-            mentioned_at=source.said_at,
-            speaker=source.speaker,
-            session_id=source.session_id,
-            event_id=event_id,
-            seq=source.seq,
-            part=part,
-            source_turn_ids=[turn.turn_id for turn in sources],
-            status="active" if sources else "quarantined",
-            reject_reason="" if sources else NO_SOURCE,
-            valid_from=source.said_at,
-            metadata=join_metadata(turn.metadata for turn in sources),
-        )
+    Returns:
+        Records without repeats: what is said twice of one event is one record with both sources, and a relation that
+        records of its turns tell already is none. A draft with words that cites no sentence is quarantined with its
+        reason; one with neither leaves nothing.
+    """
+    numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+    made: list[Record] = []
+    for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
+        cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
+        texts = _record_texts(draft.content, cited, sentences)
+        for text in texts:
+            sources = [turn for turn in text.turns if turn.turn_id in event_of]
+            last = sources[-1] if sources else sentences[0].turn
+            event_id = event_of[last.turn_id]
+            record_id = make_id(scope_key, event_id, kind, text.content.casefold())
+            record = _record(record_id, kind, text.content, event_id, last, sources, len(made))
+            if isinstance(draft, RecordDraft):
+                found = _dimensions(draft, text, alone=len(texts) == 1)
+                record = record.model_copy(update={name: found[name] for name in dimensions})
+            made.append(record)
+    people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
+    return _without_told_relations(join_repeats(made), people)
 
 
 def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
@@ -130,24 +105,41 @@ def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str
         event_of: The event of each turn, by turn id; turns of none are left out.
     """
     return [
-        Record(
-            record_id=make_id(scope_key, event_of[turn.turn_id], "passage", turn.turn_id, part, text),
-            kind="passage",
-            content=f"{turn.speaker}: {text}",
-            mentioned_at=turn.said_at,
-            speaker=turn.speaker,
-            session_id=turn.session_id,
-            event_id=event_of[turn.turn_id],
-            seq=turn.seq,
-            part=part,
-            source_turn_ids=[turn.turn_id],
-            valid_from=turn.said_at,
-            metadata=turn.metadata,
+        _record(
+            make_id(scope_key, event_id, "passage", turn.turn_id, part, text),
+            "passage",
+            f"{turn.speaker}: {text}",
+            event_id,
+            turn,
+            [turn],
+            part,
         )
         for turn in turns
-        if turn.turn_id in event_of
+        if (event_id := event_of.get(turn.turn_id))
         for part, text in enumerate(passages_of(turn.text, turn.role))
     ]
+
+
+def _record(
+    record_id: str, kind: RecordKind, content: str, event_id: str, last: Turn, sources: Sequence[Turn], part: int
+) -> Record:
+    """Return a record of the moment and the speaker of one turn; quarantined without any source."""
+    return Record(
+        record_id=record_id,
+        kind=kind,
+        content=content,
+        mentioned_at=last.said_at,
+        speaker=last.speaker,
+        session_id=last.session_id,
+        event_id=event_id,
+        seq=last.seq,
+        part=part,
+        source_turn_ids=[turn.turn_id for turn in sources],
+        status="active" if sources else "quarantined",
+        reject_reason="" if sources else NO_SOURCE,
+        valid_from=last.said_at,
+        metadata=join_metadata(turn.metadata for turn in sources),
+    )
 
 
 def join_repeats(records: Sequence[Record]) -> list[Record]:
@@ -158,6 +150,21 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
         first = joined.get(key)
         joined[key] = _with_sources(first, record) if first else record
     return list(joined.values())
+
+
+def _with_sources(record: Record, repeat: Record) -> Record:
+    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
+
+    One without any source gives way to its repeat.
+    """
+    if not record.source_turn_ids:
+        return repeat
+    sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
+    latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
+    position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
+    older = repeat if latest is record else record
+    metadata = join_metadata((older.metadata, latest.metadata))
+    return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
 
 
 def _without_told_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
@@ -183,6 +190,19 @@ def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
     record of its own, as new as its words.
     """
     return [_join_stored(record, index.records.get(record.record_id)) for record in records]
+
+
+def _join_stored(record: Record, stored: Record | None) -> Record:
+    if stored is None:
+        return record
+    joined = _with_sources(stored, record)
+    if stored.status == "active":
+        return joined
+    if stored.status == "quarantined":
+        return record.model_copy(update={"source_turn_ids": joined.source_turn_ids, "metadata": joined.metadata})
+    if set(record.source_turn_ids) <= set(stored.source_turn_ids):
+        return stored
+    return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
 
 
 def without_known_kinds(records: Sequence[Record], turns: Sequence[Turn], index: ScopeIndex) -> list[Record]:
@@ -282,16 +302,9 @@ def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
     return content
 
 
-def _dimensions(draft: RecordDraft, text: _RecordText, record: Record, *, alone: bool) -> dict[str, object]:
-    """Return the dimensions of a record by name.
-
-    Args:
-        draft: What a model noted.
-        text: The record's words and sentences.
-        record: The record without them.
-        alone: Whether the draft became this record alone, so that its dimensions are this record's.
-    """
-    said = " ".join(sentence.text for sentence in text.sentences) or record.content
+def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[str, object]:
+    """Return the dimensions of a record by name; what was noted counts where the draft became this record alone."""
+    said = " ".join(sentence.text for sentence in text.sentences) or text.content
     noted = draft if alone else RecordDraft(sources=[])
     happened, time_text = _event_time(noted.time, text)
     return {
@@ -310,51 +323,14 @@ def _dimensions(draft: RecordDraft, text: _RecordText, record: Record, *, alone:
 def _event_time(noted: str, text: _RecordText) -> tuple[Interval | None, str]:
     """Return when it happened, and the words that say so: a time that was said precedes one that is only noted."""
     said_at = text.sentences[-1].turn.said_at if text.sentences else None
-    mentions = _time_mentions(text.sentences)
-    happened = parse_time(noted, said_at)
-    said = next((mention for mention in mentions if happened and _overlap(mention.interval, happened)), None)
-    if happened and (said or not mentions):
-        return happened, said.text if said else noted
-    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)
-
-
-def _time_mentions(sentences: Sequence[Sentence]) -> list[TimeMention]:
-    return [
+    mentions = [
         mention
-        for sentence in sentences
+        for sentence in text.sentences
         if not sentence.image
         for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
     ]
-
-
-def _overlap(first: Interval, second: Interval) -> bool:
-    return first.start <= second.end and second.start <= first.end
-
-
-def _with_sources(record: Record, repeat: Record) -> Record:
-    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
-
-    One without any source gives way to its repeat.
-    """
-    if not record.source_turn_ids:
-        return repeat
-    sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
-    latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
-    position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
-    older = repeat if latest is record else record
-    metadata = join_metadata((older.metadata, latest.metadata))
-    return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
-
-
-def _join_stored(record: Record, stored: Record | None) -> Record:
-    match stored:
-        case None:
-            return record
-        case Record(status="active"):
-            return _with_sources(stored, record)
-        case Record(status="quarantined"):
-            joined = _with_sources(stored, record)
-            return record.model_copy(update={"source_turn_ids": joined.source_turn_ids, "metadata": joined.metadata})
-    if set(record.source_turn_ids) <= set(stored.source_turn_ids):
-        return stored
-    return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
+    happened = parse_time(noted, said_at)
+    said = next((mention for mention in mentions if happened and mention.interval.meets(happened)), None)
+    if happened and (said or not mentions):
+        return happened, said.text if said else noted
+    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)

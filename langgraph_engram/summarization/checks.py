@@ -8,7 +8,7 @@ its own; numbers, repeats and the words of the task can.
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.extraction.support import missing_number
+from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob, is_outdated

@@ -7,9 +7,8 @@ import pytest
 
 from langgraph_engram.extraction import extractor
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.capability import is_poor
-from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import RecordBuilder
+from langgraph_engram.extraction.extractor import Extractor, is_poor
+from langgraph_engram.extraction.records import build_records
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem.writing import records_view
@@ -85,7 +84,7 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
 
     (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
-    records = RecordBuilder("scope").build(found.sentences, batch.event_of, found.drafts)
+    records = build_records("scope", found.sentences, batch.event_of, found.drafts)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
     assert [record.content for record in records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
@@ -205,8 +204,9 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(batch, monkeypatch):
 
     found, _ = Extractor(model, ExtractSettings()).extract([batch])
 
-    builder = RecordBuilder("scope")
-    records = [record for part in found for record in builder.build(part.sentences, batch.event_of, part.drafts)]
+    records = [
+        record for part in found for record in build_records("scope", part.sentences, batch.event_of, part.drafts)
+    ]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
@@ -290,9 +290,9 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
     alone = batch_events(index, events, turns, ExtractSettings(call_tokens=0), 0)
 
-    assert [len(batch.event_ids) for batch in shared] == [2, 2]
+    assert [len(batch.event_starts) for batch in shared] == [2, 2]
     assert shared[0].event_starts == (0, 1)
-    assert [len(batch.event_ids) for batch in alone] == [1, 1, 1, 1]
+    assert [len(batch.event_starts) for batch in alone] == [1, 1, 1, 1]
 
 
 def test_numbers_run_through_all_events_of_a_batch(turn):

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.extraction import records as records_module
-from langgraph_engram.extraction.records import NO_SOURCE, RecordBuilder
+from langgraph_engram.extraction.records import NO_SOURCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
@@ -17,7 +17,7 @@ def build(turn):
 
     def make(*drafts):
         said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
-        return RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
+        return build_records("scope", said, EVENT_OF, [("dimensional", draft) for draft in drafts])
 
     return make
 
@@ -54,7 +54,7 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
         ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
     ]
 
-    (record,) = RecordBuilder("scope").build(said, EVENT_OF, candidates)
+    (record,) = build_records("scope", said, EVENT_OF, candidates)
 
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
@@ -69,7 +69,7 @@ def test_a_relation_that_records_tell_already_is_left_out(turn):
         ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
     ]
 
-    records = RecordBuilder("scope").build(said, EVENT_OF, candidates)
+    records = build_records("scope", said, EVENT_OF, candidates)
 
     assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
 
@@ -134,7 +134,8 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
     second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
     copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
 
-    records = RecordBuilder("scope").build(
+    records = build_records(
+        "scope",
         number_sentences([first, second]),
         EVENT_OF,
         [("key_sentence", SourcedSentence(sources=[1], content=copy))],
@@ -171,7 +172,7 @@ def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
     """Rules fill in place, reason and keywords."""
     said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
 
-    (record,) = RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+    (record,) = build_records("scope", said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
 
     assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
     assert {"Oslo", "Bergen"} <= set(record.keywords)
@@ -202,7 +203,7 @@ def test_a_sentence_has_no_dimensions(turn):
     """StructMem's facts and HyMem's key sentences are words and sources alone."""
     candidate = SourcedSentence(sources=[1], content="Ana camped.")
 
-    (record,) = RecordBuilder("scope").build(number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
+    (record,) = build_records("scope", number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
 
     assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
 from langgraph_engram.extraction.records import DIMENSIONS
-from langgraph_engram.llm.base import Question
 from langgraph_engram.paper_settings import DimMemSettings
-from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
+from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
@@ -17,15 +15,10 @@ CAUSES = ("reason", "purpose")
 """The dimensions that tell why."""
 
 
-def ask_records(batch: TurnBatch) -> Question[Extraction]:
-    """Ask for the dimensional records of a batch, without relations."""
-    return ExtractRecords(batch.turns, batch.context, shown=batch.shown, in_passages=batch.in_passages)
-
-
 def records_view(settings: DimMemSettings) -> View:
     """Return what is asked of a batch, with the dimensions that the settings leave (section 4.3)."""
     dimensions = DIMENSIONS if settings.dimensions else ()
-    return View("dimensional", ask_records, [name for name in dimensions if settings.causal or name not in CAUSES])
+    return View("dimensional", ExtractRecords, [name for name in dimensions if settings.causal or name not in CAUSES])
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.extractor import View
-from langgraph_engram.llm.base import Question
 from langgraph_engram.paper_settings import StructMemSettings
-from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
+from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record
@@ -16,19 +14,8 @@ from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffer
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, span, uncovered_records
 
-
-def ask_facts(batch: TurnBatch) -> Question[SourcedSentences]:
-    """Ask for the facts of a batch (the factual view of section 2.1)."""
-    return ExtractFacts(batch.turns, batch.context, shown=batch.shown)
-
-
-def ask_relations(batch: TurnBatch) -> Question[SourcedSentences]:
-    """Ask for the relations of a batch (the relational view of section 2.1)."""
-    return ExtractRelations(batch.turns, batch.context, shown=batch.shown)
-
-
-FACTS = View("factual", ask_facts)
-RELATIONS = View("relational", ask_relations, may_label=False)
+FACTS = View("factual", ExtractFacts)
+RELATIONS = View("relational", ExtractRelations, may_label=False)
 
 
 @dataclass(frozen=True)
