@@ -7,7 +7,7 @@ import pytest
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs
 from langgraph_engram.errors import StoreError
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.evidence import Verifier
+from langgraph_engram.extraction.evidence import verify_records
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
@@ -21,7 +21,6 @@ from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
-from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
 
@@ -323,17 +322,19 @@ def test_a_prompt_says_where_a_conversation_ends(shared):
     assert not any(sentence.answers for sentence in number_sentences(shared.turns))
 
 
-def test_what_another_session_says_is_no_evidence(turn, record, event):
+def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, record, event):
     """Who "he" is in one conversation does not follow from another that the model read beside it."""
     named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
-    apart = unnamed.model_copy(update={"session_id": "s2"})
+    apart = unnamed.model_copy(update={"turn_id": "u1", "session_id": "s2"})
 
     def status(said):
-        events = [event(0, 0), event(1, turn_ids=["u0"])]
-        prompt = Prompt(turn_ids=["t0", "u0"])
-        verifier = Verifier(ScopeIndex(), [named, said], events, [prompt], ExtractSettings())
-        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": ["u0"]}
-        return verifier.verify(record(1, "In Oslo lives Tom, who moved there.", **fields)).status
+        keep(turns=[named, said])
+        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": [said.turn_id]}
+        events = [event(0, 0), event(1, turn_ids=[said.turn_id])]
+        prompts = [Prompt(turn_ids=["t0", said.turn_id])]
+        said_of = [record(1, "In Oslo lives Tom, who moved there.", **fields)]
+        (verified,) = verify_records(said_of, store.index(scope), events, prompts, ExtractSettings())
+        return verified.status
 
     assert (status(unnamed), status(apart)) == ("active", "quarantined")
 

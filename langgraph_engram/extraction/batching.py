@@ -33,7 +33,7 @@ class TurnBatch:
     small_talk: bool = False
     """Whether small talk has numbers as well."""
     in_passages: frozenset[str] = frozenset()
-    """The ids of the run's turns that are kept as passages as well; the turns here are without their code and tables."""
+    """The ids of the run's turns that are kept as passages as well; here they stand without code and tables."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -82,10 +82,9 @@ class TurnBatch:
 
     def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "TurnBatch":
         ids = {turn.turn_id for turn in turns}
-        shown = (
-            text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
-        )
-        return replace(self, turns=tuple(turns), context=tuple(context), shown=tuple(shown))
+        shown = zip(self.shown, self.sentences, strict=False)  # nothing is shown where nothing was compressed
+        texts = tuple(text for text, sentence in shown if sentence.turn.turn_id in ids)
+        return replace(self, turns=tuple(turns), context=tuple(context), shown=texts)
 
 
 def batch_events(
@@ -141,17 +140,14 @@ def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
 
 
 def compressed(batch: TurnBatch, compressor: Compressor) -> TurnBatch:
-    """Return a batch of which a model reads shorter sentences. What images show is short, and stays as it is.
+    """Return a batch of which a model reads shorter sentences under the same numbers; what images show stays as it is.
 
-    Args:
-        batch: What is asked about; its turns and the numbers of its sentences stay as they are.
-        compressor: What leaves words out (DimMem compresses each message; numbers here stand at sentences).
+    DimMem compresses each message; here numbers stand at sentences.
     """
-    texts = [sentence.resolved for sentence in batch.sentences]
-    positions = [position for position, sentence in enumerate(batch.sentences) if not sentence.image]
-    shorter = compressor.compress([texts[position] for position in positions])
-    short = dict(zip(positions, shorter, strict=True))
-    return replace(batch, shown=tuple(short.get(position, text) for position, text in enumerate(texts)))
+    spoken = [sentence.resolved for sentence in batch.sentences if not sentence.image]
+    shorter = iter(compressor.compress(spoken))
+    shown = (sentence.resolved if sentence.image else next(shorter) for sentence in batch.sentences)
+    return replace(batch, shown=tuple(shown))
 
 
 def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, settings: ExtractSettings) -> list[Turn]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from langgraph_engram.extraction.batching import as_read
 from langgraph_engram.filters import join_metadata
+from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import DateOrder, Event, Interval, Prompt, Record, Turn
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -44,51 +45,42 @@ CACHE_SIZE = 256
 """Turns that are read once, however many records cite them: more than a prompt and its events hold."""
 
 
-@dataclass(frozen=True)
-class Verifier:
-    """Verify the records of a run."""
+def verify_records(
+    records: Sequence[Record],
+    index: ScopeIndex,
+    events: Sequence[Event],
+    prompts: Sequence[Prompt],
+    settings: ExtractSettings,
+) -> list[Record]:
+    """Return the records of a run verified, with all turns that they rest on, or quarantined with the first reason.
 
-    index: ScopeIndex
-    turns: Sequence[Turn]
-    """The run's turns."""
-    events: Sequence[Event]
-    """The run's events."""
-    prompts: Sequence[Prompt]
-    """What was read together when the run's records were extracted."""
-    settings: ExtractSettings
-    """What of a turn was read."""
-
-    def verify(self, record: Record) -> Record:
-        """Return a record verified, with all turns that it rests on, or quarantined with the first reason found."""
-        sources = self._turns(record.source_turn_ids)
-        core, read = self._prompt_of.get(record.event_id, ([], []))
+    Args:
+        records: The run's records; passages are what was said, and need no evidence.
+        index: What is stored of the scope, the run's turns included.
+        events: The run's events.
+        prompts: What was read together when the records were extracted.
+        settings: What of a turn was read.
+    """
+    event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
+    nearby = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in events}
+    read_with: dict[str, tuple[list[str], list[Turn]]] = {}
+    for prompt in prompts:
+        read = list(as_read(stored_turns(index, [*prompt.context_turn_ids, *prompt.turn_ids]), settings))
+        read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
+    verified: list[Record] = []
+    for record in records:
+        core, read = read_with.get(record.event_id, ([], []))
         shown = [turn for turn in read if turn.session_id == record.session_id]
-        nearby = self._turns(self._nearby.get(record.event_id, []))
-        verified = verify_record(record, sources, [*shown, *nearby], core)
-        reason = recycled_reason(verified, sources, self.index) if verified.status == "active" else ""
-        return _quarantined(verified, reason) if reason else verified
+        shown += stored_turns(index, nearby.get(record.event_id, []))
+        verified.append(record if record.is_passage else _verified(record, index, shown, core))
+    return verified
 
-    @cached_property
-    def _own(self) -> dict[str, Turn]:
-        return {turn.turn_id: turn for turn in self.turns}
 
-    @cached_property
-    def _prompt_of(self) -> dict[str, tuple[list[str], list[Turn]]]:
-        """The core turns of each event's prompt, and all that was read in it."""
-        event_of = {turn_id: event.event_id for event in self.events for turn_id in event.turn_ids}
-        found: dict[str, tuple[list[str], list[Turn]]] = {}
-        for prompt in self.prompts:
-            read = list(as_read(self._turns([*prompt.context_turn_ids, *prompt.turn_ids]), self.settings))
-            found |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
-        return found
-
-    @cached_property
-    def _nearby(self) -> dict[str, list[str]]:
-        return {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in self.events}
-
-    def _turns(self, turn_ids: Sequence[str]) -> list[Turn]:
-        found = (self._own.get(turn_id) or self.index.turns.get(turn_id) for turn_id in turn_ids)
-        return [turn for turn in found if turn]
+def _verified(record: Record, index: ScopeIndex, shown: Sequence[Turn], core: Collection[str]) -> Record:
+    sources = stored_turns(index, record.source_turn_ids)
+    verified = verify_record(record, sources, shown, core)
+    reason = recycled_reason(verified, sources, index) if verified.status == "active" else ""
+    return _quarantined(verified, reason) if reason else verified
 
 
 def verify_record(
@@ -137,7 +129,7 @@ class _Detail:
     """Stems of which another turn that gives it holds one, where it speaks of the same."""
     is_said_by: Callable[["TurnSupport"], bool]
     """Whether a turn says it."""
-    is_implied_by: Callable[["TurnSupport"], bool] = lambda source: False
+    is_implied_by: Callable[["TurnSupport"], bool] = lambda _: False
     """Whether a source implies it."""
 
 
@@ -313,11 +305,6 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) 
 
     What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
     is never recycled.
-
-    Args:
-        record: The record to verify.
-        sources: The turns it cites.
-        index: What is stored of the scope.
     """
     if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
         return ""

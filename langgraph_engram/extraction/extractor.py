@@ -195,21 +195,13 @@ def is_too_hard(batch: TurnBatch, result: LLMResult[Answer]) -> bool:
 
 
 def is_poor(batch: TurnBatch, cited: Sequence[Sequence[int]]) -> bool:
-    """Return whether drafts lump sentences together, or leave nearly all of a batch out.
-
-    Args:
-        batch: What was asked about.
-        cited: The sentences that each draft cites, by number.
-    """
-    turn_of = {sentence.number: sentence.turn.turn_id for sentence in batch.sentences if sentence.number}
+    """Return whether drafts that cite these sentences, by number, lump them together or leave nearly all of them out."""
     statements = _statements(batch)
     if len(statements) < LEAST_SENTENCES:
         return False
-    usable = [
-        numbers
-        for numbers in cited
-        if 1 <= len({turn_of[number] for number in numbers if number in turn_of}) <= MOST_TURNS
-    ]
+    turn_of = {sentence.number: sentence.turn.turn_id for sentence in batch.sentences if sentence.number}
+    turns = [{turn_of[number] for number in numbers if number in turn_of} for numbers in cited]
+    usable = [numbers for numbers, held in zip(cited, turns, strict=True) if 1 <= len(held) <= MOST_TURNS]
     covered = statements & {number for numbers in usable for number in numbers}
     return 2 * len(usable) < len(cited) or len(covered) < LEAST_COVERED * len(statements)
 
@@ -222,7 +214,11 @@ def _statements(batch: TurnBatch) -> set[int]:
 
 
 def _extracted(view: View, answered: _Answered) -> list[Extracted]:
-    """Return what an answer says of each session of a batch."""
+    """Return what an answer says of each session of a batch: the drafts that cite its sentences.
+
+    One that cites two sessions is of both, and rests in each on what was said there alone; what cites nothing is of the
+    first.
+    """
     batch, result = answered.batch, answered.result
     notes: dict[str, EventNote] = {}
     drafts: list[tuple[RecordKind, Draft]] = []
@@ -234,7 +230,12 @@ def _extracted(view: View, answered: _Answered) -> list[Extracted]:
     if isinstance(result.answer, EventReading):
         drafts += [("relational", relation) for relation in result.answer.relations]
         notes = _notes(batch, result.answer.events)
-    cited_in = _by_session(batch, drafts)
+    session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
+    cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
+    for kind, draft in drafts:
+        known = dict.fromkeys(session_of[number] for number in draft.sources if number in session_of)
+        for session_id in known or [batch.turns[0].session_id]:
+            cited_in.setdefault(session_id, []).append((kind, draft))
     return [
         Extracted(
             turns=[*turns],
@@ -247,22 +248,6 @@ def _extracted(view: View, answered: _Answered) -> list[Extracted]:
         )
         for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id)
     ]
-
-
-def _by_session(
-    batch: TurnBatch, drafts: Sequence[tuple[RecordKind, Draft]]
-) -> dict[str, list[tuple[RecordKind, Draft]]]:
-    """Return the drafts that cite a sentence of each session; what cites nothing is of the first.
-
-    One that cites two sessions is of both, and rests in each on what was said there alone.
-    """
-    session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
-    cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
-    for kind, draft in drafts:
-        known = dict.fromkeys(session_of[number] for number in draft.sources if number in session_of)
-        for session_id in known or [batch.turns[0].session_id]:
-            cited_in.setdefault(session_id, []).append((kind, draft))
-    return cited_in
 
 
 def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:

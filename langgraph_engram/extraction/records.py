@@ -63,19 +63,18 @@ def build_records(
     drafts: Sequence[tuple[RecordKind, Draft]],
     dimensions: Collection[str] = DIMENSIONS,
 ) -> list[Record]:
-    """Return the records of one answer's drafts.
+    """Return the records of one answer's drafts, which cite sentences of the core turns by number.
+
+    What is said twice of one event is one record with both sources, and a relation that records of its turns tell
+    already is none. A draft with words that cites no sentence is quarantined with its reason; one with neither leaves
+    nothing.
 
     Args:
         scope_key: Whose memory it is.
-        sentences: The sentences of the core turns, at least one; drafts cite them by number.
+        sentences: The sentences of the core turns, at least one.
         event_of: The event of each core turn, by turn id.
         drafts: Kinds and drafts, in the order of the answer.
         dimensions: Those of `DIMENSIONS` that a dimensional record has.
-
-    Returns:
-        Records without repeats: what is said twice of one event is one record with both sources, and a relation that
-        records of its turns tell already is none. A draft with words that cites no sentence is quarantined with its
-        reason; one with neither leaves nothing.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
     made: list[Record] = []
@@ -97,13 +96,7 @@ def build_records(
 
 
 def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
-    """Return the passages of turns as records, as they were written, each after its speaker's name.
-
-    Args:
-        scope_key: Whose memory it is.
-        turns: Turns that are kept as passages.
-        event_of: The event of each turn, by turn id; turns of none are left out.
-    """
+    """Return the passages of turns of events as records, as they were written, each after its speaker's name."""
     return [
         _record(
             make_id(scope_key, event_id, "passage", turn.turn_id, part, text),
@@ -209,21 +202,11 @@ def without_known_kinds(records: Sequence[Record], turns: Sequence[Turn], index:
     """Return what a retry has extracted, without kinds of records that its turns gave before.
 
     Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
-
-    Args:
-        records: The new records.
-        turns: The turns that they were extracted from.
-        index: What is stored.
     """
     asked = {turn.turn_id for turn in turns}
-    known = {
-        (record.kind, turn_id)
-        for record in index.records.items
-        for turn_id in asked.intersection(record.source_turn_ids)
-    }
-    return [
-        record for record in records if known.isdisjoint((record.kind, turn_id) for turn_id in record.source_turn_ids)
-    ]
+    stored = (record for record in index.records.items if not asked.isdisjoint(record.source_turn_ids))
+    known = {(record.kind, turn_id) for record in stored for turn_id in record.source_turn_ids if turn_id in asked}
+    return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
 
 
 @dataclass(frozen=True)
@@ -244,25 +227,17 @@ class _RecordText:
 
 
 def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a draft makes.
+    """Return the texts of the records that a draft makes: one for each sentence where it has no words of its own.
 
-    Args:
-        content: The draft's own words; may be empty.
-        cited: The sentences it cites, in its order; may be none.
-        sentences: All that the model was shown: what it copies from them rests on those, whatever it cites.
-
-    Returns:
-        One text; or one for each sentence where the candidate has no words of its own; or none where it has nothing.
+    What it copies of all the sentences that the model was shown rests on those, whatever it cites.
     """
     plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
-    if cited and (not plain or _is_copy(plain, cited)):
-        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in cited]
-    if not plain:
-        return []
-    copied = _copied_from(plain, sentences)
-    if any(sentence not in cited for sentence in copied):
-        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in copied if sentence.number]
-    return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
+    said = cited
+    if plain and not _is_copy(plain, cited):
+        said = _copied_from(plain, sentences)
+        if all(sentence in cited for sentence in said):
+            return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
+    return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in said if sentence.number]
 
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:

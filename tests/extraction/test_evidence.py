@@ -121,15 +121,16 @@ def test_a_record_does_not_turn_what_was_said_around(verdict, said, content, rea
     assert (verified.status, verified.reject_reason) == ("quarantined", reason)
 
 
-def test_the_rest_of_a_shared_prompt_is_evidence(store, turn, record, event, to_remember):
+def test_the_rest_of_a_shared_prompt_is_evidence(store, keep, turn, record, event, to_remember):
     """Short events share a prompt: what one of them names, a record of the other may name as well."""
     turns = [
         turn(0, "I joined a chess club in Bergen."),
         turn(1, "Is it far?"),
         turn(2, "No. The club has 40 members."),
     ]
+    keep(turns=turns)
     prompts = [Prompt(turn_ids=["t0", "t1", "t2"])]
-    state = {"request": to_remember(), "turns": turns, "events": [event(0, 0), event(1, 1, 2)], "prompts": prompts}
+    state = {"request": to_remember(), "events": [event(0, 0), event(1, 1, 2)], "prompts": prompts}
     drawn = record(2, "Ana's chess club in Bergen has 40 members.", event_id="e1")
 
     (verified,) = Verify(store, VerifySettings())({**state, "records": [drawn]})["records"]
@@ -144,9 +145,10 @@ def test_what_is_quarantined_already_keeps_its_reason(verdict):
     assert verified.reject_reason == "no source"
 
 
-def test_verification_can_be_turned_off(store, turn, record, to_remember):
+def test_verification_can_be_turned_off(store, keep, turn, record, to_remember):
     """As under the papers' presets."""
-    state = {"request": to_remember(), "turns": [turn(0)], "events": [], "records": [record(0, "Ana has 7 cats.")]}
+    keep(turns=[turn(0)])
+    state = {"request": to_remember(), "events": [], "records": [record(0, "Ana has 7 cats.")]}
 
     assert Verify(store, VerifySettings(enabled=False))(state) == {}
     assert Verify(store, VerifySettings())(state)["records"][0].status == "quarantined"
@@ -154,8 +156,8 @@ def test_verification_can_be_turned_off(store, turn, record, to_remember):
 
 def test_the_turns_of_earlier_calls_are_evidence(store, keep, turn, record, event, to_remember):
     """A record may cite, and take names from, what an earlier call of its event stored."""
-    keep(turns=[turn(0, "I have 7 cats, with Runa.")])
-    state = {"request": to_remember(), "turns": [turn(1)], "events": [event(0, 0, 1)]}
+    keep(turns=[turn(0, "I have 7 cats, with Runa."), turn(1)])
+    state = {"request": to_remember(), "events": [event(0, 0, 1)]}
 
     update = Verify(store, VerifySettings())({**state, "records": [record(0, "Ana and Runa have 7 cats.")]})
 
@@ -258,10 +260,10 @@ def test_a_number_of_the_question_is_evidence_for_the_reply_quoted_with_it(turn,
 @pytest.mark.parametrize(("role", "status"), [("assistant", "quarantined"), ("user", "active")])
 def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, turn, record, to_remember, role, status):
     """Recalled text that comes back in a reply would confirm itself; a user may say a thing twice."""
-    keep(records=[record(0, "Ana went camping by the lake in Norway.")])
     again = turn(5, "You went camping by the lake in Norway.", role=role, speaker=role)
+    keep(turns=[again], records=[record(0, "Ana went camping by the lake in Norway.")])
     recycled = record(5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker=role)
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
+    state = {"request": to_remember(), "events": [], "records": [recycled]}
 
     (verified,) = Verify(store, VerifySettings())(state)["records"]
 
@@ -274,12 +276,12 @@ def test_recycled_memory_is_found_behind_records_with_more_of_its_rare_words(sto
     louder = [record(seq, f"Norway, lake, camping! Norway, lake, camping! {seq}") for seq in range(1, 9)]
     others = [record(seq, f"Ben went to work, he went there again {seq}") for seq in range(11, 19)]
     whole = "Ana went camping by the lake in Norway with all of her cousins and their neighbours from the old street."
-    keep(records=[*louder, *others, record(0, whole)])
     again = turn(5, "You went camping by the lake in Norway.", role="assistant", speaker="assistant")
+    keep(turns=[again], records=[*louder, *others, record(0, whole)])
     recycled = record(
         5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker="assistant"
     )
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
+    state = {"request": to_remember(), "events": [], "records": [recycled]}
 
     (verified,) = Verify(store, VerifySettings())(state)["records"]
 
