@@ -54,12 +54,7 @@ def verify_records(
 ) -> list[Record]:
     """Return the records of a run verified, with all turns that they rest on, or quarantined with the first reason.
 
-    Args:
-        records: The run's records; passages are what was said, and need no evidence.
-        index: What is stored of the scope, the run's turns included.
-        events: The run's events.
-        prompts: What was read together when the records were extracted.
-        settings: What of a turn was read.
+    What was read together when they were extracted is evidence. Passages are what was said, and need none.
     """
     event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
     nearby = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in events}
@@ -204,8 +199,9 @@ class _Claim:
         stated = frozenset().union(*(sentence.affirmed for sentence in own)) - self._speakers
         upheld = frozenset().union(*(sentence.affirmed for sentence in said))
         for sentence in said:
-            if len(stated & sentence.denied - upheld) > HALF * len(stated):
-                return f"it was denied: {', '.join(sorted(stated & sentence.denied)[:3])}"
+            denied = stated & sentence.stems - sentence.affirmed
+            if len(denied - upheld) > HALF * len(stated):
+                return f"it was denied: {', '.join(sorted(denied)[:3])}"
         return ""
 
     def supported_dimensions(self) -> dict[str, object]:
@@ -351,9 +347,7 @@ class SentenceSupport:
     stems: frozenset[str]
     """Its content stems."""
     affirmed: frozenset[str]
-    """Those of the clauses that are not negated."""
-    denied: frozenset[str]
-    """Those of negated clauses alone."""
+    """Those of the clauses that are not negated; the others are denied."""
     denies: bool
     """Whether it negates anything, were it only by "not"."""
     of_self: bool
@@ -417,7 +411,6 @@ def _sentence_support(sentence: str) -> SentenceSupport:
         words=said,
         stems=stems,
         affirmed=stated,
-        denied=stems - stated,
         denies=stems > stated or not NEGATING.isdisjoint(said),
         of_self=speaks_of_self(sentence),
     )

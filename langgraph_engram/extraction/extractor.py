@@ -7,14 +7,15 @@ turns are put to the model as sentences to label, and after a few such answers o
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.batching import TurnBatch, compressed
 from langgraph_engram.extraction.records import DIMENSIONS, Draft
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentences
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
 from langgraph_engram.prompts.rendering import Sentence
 from langgraph_engram.results import UsageEntry
@@ -32,15 +33,8 @@ LEAST_COVERED = 0.2
 """Share of the statements that a usable answer covers."""
 
 
-@runtime_checkable
-class Reading(Protocol):
-    """An answer that holds drafts of records."""
-
-    @property
-    def drafts(self) -> Sequence[Draft]:
-        """Return what is noted of each record."""
-
-
+Reading: TypeAlias = EventReading | Extraction | SourcedSentences
+"""An answer that holds drafts of records."""
 Answer: TypeAlias = Reading | SentenceLabels
 
 
@@ -190,12 +184,13 @@ def is_too_hard(batch: TurnBatch, result: LLMResult[Answer]) -> bool:
     """
     if result.failure:
         return result.failure.kind in ("invalid", "timeout", "too_long")
-    drafts = result.answer.drafts if isinstance(result.answer, Reading) else ()
-    return is_poor(batch, [draft.sources for draft in drafts])
+    if result.answer is None or isinstance(result.answer, SentenceLabels):
+        return False
+    return is_poor(batch, [draft.sources for draft in result.answer.drafts])
 
 
 def is_poor(batch: TurnBatch, cited: Sequence[Sequence[int]]) -> bool:
-    """Return whether drafts that cite these sentences, by number, lump them together or leave nearly all of them out."""
+    """Return whether drafts that cite these sentences, by number, lump them together or leave nearly all out."""
     statements = _statements(batch)
     if len(statements) < LEAST_SENTENCES:
         return False
@@ -220,13 +215,11 @@ def _extracted(view: View, answered: _Answered) -> list[Extracted]:
     first.
     """
     batch, result = answered.batch, answered.result
+    noted = _labelled(batch, result.answer) if isinstance(result.answer, SentenceLabels) else ()
+    if result.answer and not isinstance(result.answer, SentenceLabels):
+        noted = result.answer.drafts
+    drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
     notes: dict[str, EventNote] = {}
-    drafts: list[tuple[RecordKind, Draft]] = []
-    match result.answer:
-        case SentenceLabels() as answer:
-            drafts = [(view.kind, draft) for draft in _labelled(batch, answer)]
-        case Reading() as answer:
-            drafts = [(view.kind, draft) for draft in answer.drafts]
     if isinstance(result.answer, EventReading):
         drafts += [("relational", relation) for relation in result.answer.relations]
         notes = _notes(batch, result.answer.events)

@@ -8,9 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from langgraph_engram.filters import join_metadata
+from langgraph_engram.prompts.extract_events import RelationDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
@@ -44,16 +46,8 @@ DIMENSIONS = (
 NO_SOURCE = "it cites no sentence that it was extracted from"
 
 
-class Draft(Protocol):
-    """What a model notes of a record: numbers of sentences, and words."""
-
-    @property
-    def sources(self) -> list[int]:
-        """Return the numbers of the sentences it comes from, from 1."""
-
-    @property
-    def content(self) -> str:
-        """Return the words; empty to keep the sentences as they were said."""
+Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
+"""What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
 
 
 def build_records(
@@ -164,16 +158,15 @@ def _without_told_relations(records: Sequence[Record], people: Collection[str]) 
     """Return records without the relations most of whose stems, names of people aside, others of their turns hold."""
     held: dict[str, set[str]] = {}
     for record in records:
-        if record.kind != "relational":
-            for turn_id in record.source_turn_ids:
-                held.setdefault(turn_id, set()).update(content_stems(record.content))
+        for turn_id in record.source_turn_ids if record.kind != "relational" else ():
+            held.setdefault(turn_id, set()).update(content_stems(record.content))
 
-    def is_told(record: Record) -> bool:
-        stems = {stem for stem in content_stems(record.content) if stem not in people}
+    def adds_something(record: Record) -> bool:
+        stems = set(content_stems(record.content)).difference(people)
         told = stems & {stem for turn_id in record.source_turn_ids for stem in held.get(turn_id, ())}
-        return bool(stems) and len(told) >= TOLD * len(stems)
+        return not stems or len(told) < TOLD * len(stems)
 
-    return [record for record in records if record.kind != "relational" or not is_told(record)]
+    return [record for record in records if record.kind != "relational" or adds_something(record)]
 
 
 def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
