@@ -16,7 +16,6 @@ import numpy as np
 
 from langgraph_engram.extraction.batching import as_read
 from langgraph_engram.filters import join_metadata
-from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import DateOrder, Event, Interval, Prompt, Record, Turn
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -60,22 +59,26 @@ def verify_records(
     nearby = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in events}
     read_with: dict[str, tuple[list[str], list[Turn]]] = {}
     for prompt in prompts:
-        read = list(as_read(stored_turns(index, [*prompt.context_turn_ids, *prompt.turn_ids]), settings))
+        read = list(as_read(_turns(index, [*prompt.context_turn_ids, *prompt.turn_ids]), settings))
         read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
     verified: list[Record] = []
     for record in records:
         core, read = read_with.get(record.event_id, ([], []))
         shown = [turn for turn in read if turn.session_id == record.session_id]
-        shown += stored_turns(index, nearby.get(record.event_id, []))
+        shown += _turns(index, nearby.get(record.event_id, []))
         verified.append(record if record.is_passage else _verified(record, index, shown, core))
     return verified
 
 
 def _verified(record: Record, index: ScopeIndex, shown: Sequence[Turn], core: Collection[str]) -> Record:
-    sources = stored_turns(index, record.source_turn_ids)
+    sources = _turns(index, record.source_turn_ids)
     verified = verify_record(record, sources, shown, core)
     reason = recycled_reason(verified, sources, index) if verified.status == "active" else ""
     return _quarantined(verified, reason) if reason else verified
+
+
+def _turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
+    return [turn for turn_id in turn_ids if (turn := index.turns.get(turn_id))]
 
 
 def verify_record(

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.llm.base import MOST_POOR, Failure
+from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem.writing import WindowScheduler
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.checks import shorten
 from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses, equal_parts
 from langgraph_engram.summarization.sources import LIMITS, SourceLimits, shown_records
+from langgraph_engram.summarization.writing import shorten
 from langgraph_engram.testing import FakeModel
 
 
@@ -22,10 +22,12 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(answers=("A story.",), poor=0, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen):
+    def run(
+        answers=("A story.",), cannot_write=False, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen
+    ):
         model = FakeModel(answers)
-        model.capability.note(poor=poor)
-        state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
+        known = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
+        state = {**known, "cannot_write": cannot_write}
         settings = SynthesisSettings(**chosen)
         scheduler = by(settings, min_tokens=min_tokens, most_tokens=most_tokens)
         update = Synthesize(store, model, settings, scheduler, limits)(state)
@@ -80,7 +82,7 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize):
     """What it would invent is not stored: the records are quoted, and cost no call."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, update, (written,) = synthesize(poor=MOST_POOR)
+    asked, update, (written,) = synthesize(cannot_write=True)
 
     assert asked == []
     assert all(record.content in written.text for record in near)
@@ -92,7 +94,7 @@ def test_who_writes_can_be_set(keep, near, event, synthesize, method, calls):
     """A setting overrides what a model has shown."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(poor=MOST_POOR if calls else 0, method=method)
+    asked, _, _ = synthesize(cannot_write=bool(calls), method=method)
 
     assert len(asked) == calls
 
