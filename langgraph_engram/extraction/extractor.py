@@ -215,8 +215,10 @@ def _extracted(view: View, answered: _Answered) -> list[Extracted]:
     first.
     """
     batch, result = answered.batch, answered.result
-    noted = _labelled(batch, result.answer) if isinstance(result.answer, SentenceLabels) else ()
-    if result.answer and not isinstance(result.answer, SentenceLabels):
+    noted: Sequence[Draft] = ()
+    if isinstance(result.answer, SentenceLabels):
+        noted = _labelled(batch, result.answer)
+    elif result.answer:
         noted = result.answer.drafts
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
     notes: dict[str, EventNote] = {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.extraction.evidence import support_of, verify_record
+from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.extraction.records import build_records
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.prompts.extract_records import ExtractRecords
@@ -40,6 +40,7 @@ def verdict(turn, record):
         ("It cost $1,200.50 in all.", "Ana paid 1,200.50 for it."),
         ("We met Runa in Oslo.", "Ana met Runa in Oslo."),
         ("I moved.", "Ana moved."),
+        ("I went to a pottery class yesterday and loved it.", "Ana attended a pottery class and loved it."),
         ("I sold my iPhone on eBay.", "Ana sold her iPhone on eBay."),
         ("I camped yesterday.", "Ana camped on 7 May 2023."),
         ("I camp today.", "Ana camped on 8 May 2023."),
@@ -59,14 +60,22 @@ def test_what_the_sources_say_stands(verdict, said, content):
         ("I bought 3 trees.", "Ana bought 30 trees.", "'30'"),
         ("My sister lives there.", "Ana's sister Runa lives there.", "'Runa'"),
         ("I camped yesterday.", "Ana camped on 3 May 2023.", "'3 May 2023'"),
+        ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
+        ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
+        (
+            "I went to a pottery class.",
+            "Ana dreams of sailing around the world alone.",
+            "alon, around, dream",
+        ),
     ],
 )
 def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):
-    """The reason names what is missing."""
-    verified = verdict(said, content)
+    """The reason names what is missing, or turned around; what was quarantined already keeps its own."""
+    verified, before = verdict(said, content), verdict(said, content, status="quarantined", reject_reason="no source")
 
     assert verified.status == "quarantined"
     assert named in verified.reject_reason
+    assert before.reject_reason == "no source"
 
 
 def test_an_image_is_evidence(verdict):
@@ -107,20 +116,6 @@ def test_what_a_turn_beside_the_source_gives_is_evidence_and_joins_the_sources(t
     assert (from_context.status, from_context.source_turn_ids) == ("active", ["t1"])
 
 
-@pytest.mark.parametrize(
-    ("said", "content", "reason"),
-    [
-        ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
-        ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
-    ],
-)
-def test_a_record_does_not_turn_what_was_said_around(verdict, said, content, reason):
-    """What is denied was denied, and what is stated was not."""
-    verified = verdict(said, content)
-
-    assert (verified.status, verified.reject_reason) == ("quarantined", reason)
-
-
 def test_the_rest_of_a_shared_prompt_is_evidence(store, keep, turn, record, event, to_remember):
     """Short events share a prompt: what one of them names, a record of the other may name as well."""
     turns = [
@@ -136,13 +131,6 @@ def test_the_rest_of_a_shared_prompt_is_evidence(store, keep, turn, record, even
     (verified,) = Verify(store, VerifySettings())({**state, "records": [drawn]})["records"]
 
     assert (verified.status, verified.source_turn_ids) == ("active", ["t0", "t2"])
-
-
-def test_what_is_quarantined_already_keeps_its_reason(verdict):
-    """The first reason stands."""
-    verified = verdict("Hi.", "Ana has 7 cats.", status="quarantined", reject_reason="no source")
-
-    assert verified.reject_reason == "no source"
 
 
 def test_verification_can_be_turned_off(store, keep, turn, record, to_remember):
@@ -208,15 +196,6 @@ def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
         verify_record(record, [by_id[turn_id] for turn_id in record.source_turn_ids], turns) for record in records
     ]
     assert [(record.content, record.reject_reason) for record in verified if record.status != "active"] == []
-
-
-def test_words_that_nobody_said_are_no_memory(verdict):
-    """A paraphrase may change words, but most of them must have been said."""
-    close = verdict("I went to a pottery class yesterday and loved it.", "Ana attended a pottery class and loved it.")
-    far = verdict("I went to a pottery class.", "Ana dreams of sailing around the world alone.")
-
-    assert close.status == "active"
-    assert (far.status, far.reject_reason) == ("quarantined", "most of its words were not said: alon, around, dream")
 
 
 @pytest.mark.parametrize(
@@ -286,12 +265,3 @@ def test_recycled_memory_is_found_behind_records_with_more_of_its_rare_words(sto
     (verified,) = Verify(store, VerifySettings())(state)["records"]
 
     assert verified.reject_reason == "it recycles the record r0"
-
-
-def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
-    """A pasted page gives hundreds of records; to read it for each would take minutes."""
-    page = turn(0, "I went camping by the lake. " * 2_000)
-
-    first, again = support_of(page), support_of(page)
-
-    assert again is first

@@ -1,7 +1,6 @@
 """What is asked of a model for records, and what becomes of a model that cannot write them."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
@@ -256,18 +255,12 @@ def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(batch, sources, p
     assert is_poor(batch, sources) is poor
 
 
-def test_little_said_may_give_no_record(turn):
-    """A short exchange may hold nothing to keep."""
-    said = turn(0, "I worked in Oslo.")
+@pytest.mark.parametrize(("places", "poor"), [((), False), (PLACES, True)])
+def test_little_said_may_give_no_record(turn, places, poor):
+    """A short exchange may hold nothing to keep; posters that ask something show it all the same."""
+    said = turn(0, "I worked in Oslo.", captions=[f"a poster: ready for {place}?" for place in places])
 
-    assert not is_poor(TurnBatch((said,), (), {"t0": "e0"}), [])
-
-
-def test_what_an_image_asks_is_no_question(turn):
-    """A poster that asks something is shown all the same: leaving it out leaves out what was said."""
-    shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
-
-    assert is_poor(TurnBatch((shown,), (), {"t0": "e0"}), [])
+    assert is_poor(TurnBatch((said,), (), {"t0": "e0"}), []) is poor
 
 
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
@@ -293,15 +286,6 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     assert [len(batch.event_starts) for batch in shared] == [2, 2]
     assert shared[0].event_starts == (0, 1)
     assert [len(batch.event_starts) for batch in alone] == [1, 1, 1, 1]
-
-
-def test_numbers_run_through_all_events_of_a_batch(turn):
-    """One answer can cite any of their sentences."""
-    turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
-
-    batch = TurnBatch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
-
-    assert [sentence.number for sentence in batch.sentences] == [1, 2]
 
 
 def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event):
