@@ -7,7 +7,6 @@ from typing import Any
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import (
-    build_records,
     join_repeats,
     join_stored,
     passage_records,
@@ -42,19 +41,13 @@ class Extract:
         request, turns = state["request"], state["turns"]
         index = self.store.index(request.scope)
         batches = batch_events(index, state["events"], turns, self.settings, self.context_turns)
-        extracted, usage = self.extractor.extract(batches)
+        extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
         long_turns = [turn for turn in turns if has_passages(turn, self.settings)]
         records = join_repeats(
             [
                 *passage_records(request.scope.key, long_turns, event_of),
-                *(
-                    record
-                    for found in extracted
-                    for record in build_records(
-                        request.scope.key, found.sentences, found.event_of, found.drafts, found.dimensions
-                    )
-                ),
+                *(record for found in extracted for record in found.records),
             ]
         )
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}

@@ -350,16 +350,17 @@ def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
     drafts = [
         RecordDraft(sources=[1]),
         RecordDraft(sources=[3, 4]),
-        RecordDraft(sources=[1, 3]),
-        RecordDraft(sources=[9]),
+        RecordDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
+        RecordDraft(sources=[9], content="Ana has a boat."),
     ]
+    model = FakeModel([EventReading(events=notes, records=drafts)])
 
-    found, _ = Extractor(FakeModel([EventReading(events=notes, records=drafts)]), ExtractSettings()).extract([shared])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [shared])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
-    assert [[candidate.sources for _, candidate in part.drafts] for part in found] == [
-        [[1], [1, 3], [9]],
-        [[3, 4], [1, 3]],
+    assert [[record.source_turn_ids for record in part.records] for part in found] == [
+        [["t0"], ["t0"], []],
+        [["u0"], ["u1"], ["u0"]],
     ]
     assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "The car is sold.", "e1": ""}
 

@@ -391,14 +391,11 @@ def _is_number_said(number: str, said: Collection[str]) -> bool:
 
 def sentences_of(turns: Sequence[Turn]) -> list[SentenceSupport]:
     """Return what each sentence of some turns is evidence for, in order; an image is its speaker's."""
-    return [
-        sentence
-        for turn in turns
-        for sentence in (
-            *read_sentences(turn.text),
-            *(replace(_sentence_support(caption), of_self=True) for caption in turn.captions),
-        )
-    ]
+    found: list[SentenceSupport] = []
+    for turn in turns:
+        found += read_sentences(turn.text)
+        found += [replace(_sentence_support(caption), of_self=True) for caption in turn.captions]
+    return found
 
 
 @lru_cache(maxsize=CACHE_SIZE)

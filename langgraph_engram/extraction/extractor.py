@@ -1,4 +1,4 @@
-"""Ask a model for drafts of records, and let one that cannot write them label sentences instead.
+"""Ask a model for records, and let one that cannot write them label sentences instead.
 
 A small model lumps a conversation into one record, or leaves nearly all of it out. Where an answer is so poor, the same
 turns are put to the model as sentences to label, and after a few such answers only so.
@@ -11,15 +11,14 @@ from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.batching import TurnBatch, compressed
-from langgraph_engram.extraction.records import DIMENSIONS, Draft
+from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
-from langgraph_engram.prompts.rendering import Sentence
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import RecordKind, Turn
+from langgraph_engram.schema import Record, RecordKind, Turn
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
@@ -64,13 +63,7 @@ class Extracted:
     """What one question about a batch came to, of the turns of one session."""
 
     turns: list[Turn]
-    sentences: list[Sentence]
-    """The sentences of the turns, under the numbers that the model saw."""
-    event_of: dict[str, str]
-    """The event of each turn, by turn id."""
-    drafts: list[tuple[RecordKind, Draft]]
-    dimensions: Collection[str]
-    """Those of `DIMENSIONS` that the records have."""
+    records: list[Record]
     notes: dict[str, EventNote]
     """What was noted of the events, by event id."""
     failure: str
@@ -89,7 +82,7 @@ class _Answered:
 
 @dataclass(frozen=True)
 class Extractor:
-    """Extract drafts of records."""
+    """Extract records."""
 
     model: Model
     settings: ExtractSettings
@@ -98,16 +91,15 @@ class Extractor:
     compressor: Compressor | None = None
     """What shortens the sentences that the model reads; None to let it read what was said."""
 
-    def extract(self, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Ask about each batch. Drafts cite what was said, whatever the model reads of it.
+    def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
+        """Return the records of each view, batch and session, in order, and what it cost to ask for them.
 
-        Returns:
-            The drafts of each view, batch and session, in order, and what all of it cost.
+        They are made of what was said, whatever the model reads of it.
         """
         if self.compressor and self.views:
             batches = [compressed(batch, self.compressor) for batch in batches]
         answered = [(view, answer) for view in self.views for answer in self._ask(view, batches)]
-        found = [part for view, answer in answered if answer.counts for part in _extracted(view, answer)]
+        found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
         return found, entry_of("extract", [answer.result for _, answer in answered])
 
     def _ask(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
@@ -208,8 +200,8 @@ def _statements(batch: TurnBatch) -> set[int]:
     return {sentence.number for sentence in stating if sentence.turn in expected}
 
 
-def _extracted(view: View, answered: _Answered) -> list[Extracted]:
-    """Return what an answer says of each session of a batch: the drafts that cite its sentences.
+def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
+    """Return what an answer says of each session of a batch: the records of drafts that cite its sentences.
 
     One that cites two sessions is of both, and rests in each on what was said there alone; what cites nothing is of the
     first.
@@ -231,18 +223,14 @@ def _extracted(view: View, answered: _Answered) -> list[Extracted]:
         known = dict.fromkeys(session_of[number] for number in draft.sources if number in session_of)
         for session_id in known or [batch.turns[0].session_id]:
             cited_in.setdefault(session_id, []).append((kind, draft))
-    return [
-        Extracted(
-            turns=[*turns],
-            sentences=[sentence for sentence in batch.sentences if sentence.turn.session_id == session_id],
-            event_of=batch.event_of,
-            drafts=cited_in.get(session_id, []),
-            dimensions=view.dimensions,
-            notes=notes,
-            failure=result.failure.reason if result.failure else "",
-        )
-        for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id)
-    ]
+    failure = result.failure.reason if result.failure else ""
+    parts: list[Extracted] = []
+    for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
+        sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
+        own = cited_in.get(session_id, [])
+        records = build_records(scope_key, sentences, batch.event_of, own, view.dimensions)
+        parts.append(Extracted([*turns], records, notes, failure))
+    return parts
 
 
 def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:

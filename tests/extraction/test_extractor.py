@@ -7,7 +7,6 @@ import pytest
 from langgraph_engram.extraction import extractor
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
 from langgraph_engram.extraction.extractor import Extractor, is_poor
-from langgraph_engram.extraction.records import build_records
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem.writing import records_view
@@ -56,10 +55,10 @@ def test_one_answer_holds_events_records_and_relations(batch):
     )
     model = FakeModel([answer])
 
-    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents"]
-    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
+    assert [record.kind for record in found.records] == ["dimensional"] * 10 + ["relational"]
     assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
     assert (spent.calls, found.failure) == (1, "")
 
@@ -70,10 +69,10 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
-    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract([batch])
+    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract("scope", [batch])
 
     assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{kind for kind, _ in views.drafts} for views in found] == [{"factual"}, {"relational"}]
+    assert [{record.kind for record in view.records} for view in found] == [{"factual"}, {"relational"}]
     assert spent.calls == 2
 
 
@@ -81,14 +80,13 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
     """What was said becomes the records; what the model skips does not."""
     model = FakeModel([lump(), labels(skipped=(3,))])
 
-    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    records = build_records("scope", found.sentences, batch.event_of, found.drafts)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
-    assert [record.content for record in records] == [
+    assert [record.content for record in found.records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
     ]
-    assert {record.source_turn_ids[0] for record in records} == {f"t{seq}" for seq in range(10) if seq != 2}
+    assert {record.source_turn_ids[0] for record in found.records} == {f"t{seq}" for seq in range(10) if seq != 2}
     assert spent.calls == 2
 
 
@@ -97,8 +95,8 @@ def test_a_model_that_never_writes_well_is_asked_to_label_only(batch):
     model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
     asking = Extractor(model, ExtractSettings())
 
-    asking.extract([batch] * MOST_POOR)
-    asking.extract([batch])
+    asking.extract("scope", [batch] * MOST_POOR)
+    asking.extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
 
@@ -108,8 +106,8 @@ def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
     poor = FakeModel([*[lump(), labels()] * MOST_POOR, *[labels()] * 8])
     good = FakeModel([record_each()] * 10)
 
-    Extractor(poor, ExtractSettings()).extract([batch] * 10)
-    Extractor(good, ExtractSettings()).extract([batch] * 10)
+    Extractor(poor, ExtractSettings()).extract("scope", [batch] * 10)
+    Extractor(good, ExtractSettings()).extract("scope", [batch] * 10)
 
     assert asked(poor).count("ExtractEvents") == MOST_POOR
     assert asked(good) == ["ExtractEvents"] * 10
@@ -119,7 +117,7 @@ def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
     """Each time-out costs its whole length."""
     model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
 
-    Extractor(model, ExtractSettings()).extract([batch] * 2)
+    Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
 
     assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
 
@@ -128,7 +126,7 @@ def test_a_few_words_show_nothing_of_what_a_model_can(batch):
     """A batch that any answer fits shows nothing."""
     asking = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
 
-    asking.extract([replace(batch, turns=batch.turns[:3])])
+    asking.extract("scope", [replace(batch, turns=batch.turns[:3])])
 
     assert not asking.model.capability.is_shown
     assert not asking.model.capability.is_lacking
@@ -140,7 +138,7 @@ def test_one_good_answer_shows_what_a_model_can(batch):
     asking = Extractor(model, ExtractSettings())
 
     for _ in range(4):
-        asking.extract([batch])
+        asking.extract("scope", [batch])
 
     assert asked(model)[-1] == "ExtractEvents"
 
@@ -150,13 +148,13 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
-    found, spent = Extractor(model, ExtractSettings()).extract([batch])
+    found, spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [
         ["t0", "t1", "t2", "t3", "t4"],
         ["t5", "t6", "t7", "t8", "t9"],
     ]
-    assert [len(part.drafts) for part in found] == [5, 5]
+    assert [len(part.records) for part in found] == [5, 5]
     assert (asked(model), spent.calls) == (["ExtractEvents"] * 3, 3)
 
 
@@ -166,10 +164,10 @@ def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     cut_off = Failure("too_long", "cut off")
     model = FakeModel([cut_off, half, cut_off, SentenceLabels(labels=labels().labels[:5])])
 
-    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents"] * 3 + ["LabelSentences"]
-    assert [len(part.drafts) for part in found] == [5, 5]
+    assert [len(part.records) for part in found] == [5, 5]
 
 
 @pytest.mark.parametrize("kind", ["invalid", "timeout"])
@@ -177,9 +175,9 @@ def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
     """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
     model = FakeModel([Failure(kind, "no JSON"), labels()])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert (len(found.drafts), found.failure) == (10, "")
+    assert (len(found.records), found.failure) == (10, "")
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
@@ -188,9 +186,9 @@ def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(batch, kin
     model = FakeModel([Failure(kind, "gone")])
     asking = Extractor(model, ExtractSettings())
 
-    (found,), _ = asking.extract([batch])
+    (found,), _ = asking.extract("scope", [batch])
 
-    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert (found.records, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
     assert not asking.model.capability.is_lacking
 
 
@@ -201,11 +199,9 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(batch, monkeypatch):
 
     monkeypatch.setattr(extractor, "LABELLED_SENTENCES", 4)
 
-    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    records = [
-        record for part in found for record in build_records("scope", part.sentences, batch.event_of, part.drafts)
-    ]
+    records = [record for part in found for record in part.records]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
@@ -223,9 +219,9 @@ def test_labels_that_fail_leave_the_first_answer(batch):
     """Little is better than nothing."""
     model = FakeModel([lump(), Failure("invalid", "no JSON")])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert [candidate.content for _, candidate in found.drafts] == ["Ana is a traveller."]
+    assert [record.content for record in found.records] == ["Ana is a traveller."]
 
 
 @pytest.mark.parametrize(("method", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
@@ -234,7 +230,7 @@ def test_settings_may_decide(batch, method, question):
     answer = Extraction(records=[]) if method == "written" else labels()
     model = FakeModel([answer])
 
-    Extractor(model, ExtractSettings(method=method), (records_view(DimMemSettings()),)).extract([batch])
+    Extractor(model, ExtractSettings(method=method), (records_view(DimMemSettings()),)).extract("scope", [batch])
 
     assert asked(model) == [question]
 
