@@ -38,14 +38,9 @@ TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
-DIMENSIONS = (
-    *("memory_type", "standing", "time_text", "event_start", "event_end"),
-    *("location", "reason", "purpose", "keywords"),
-)
+DIMENSIONS = "memory_type standing time_text event_start event_end location reason purpose keywords".split()
 """The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
-
-
 Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
 """What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
 
@@ -57,18 +52,11 @@ def build_records(
     drafts: Sequence[tuple[RecordKind, Draft]],
     dimensions: Collection[str] = DIMENSIONS,
 ) -> list[Record]:
-    """Return the records of one answer's drafts, which cite sentences of the core turns by number.
+    """Return the records of one answer's drafts, which cite the sentences of core turns by number.
 
     What is said twice of one event is one record with both sources, and a relation that records of its turns tell
     already is none. A draft with words that cites no sentence is quarantined with its reason; one with neither leaves
-    nothing.
-
-    Args:
-        scope_key: Whose memory it is.
-        sentences: The sentences of the core turns, at least one.
-        event_of: The event of each core turn, by turn id.
-        drafts: Kinds and drafts, in the order of the answer.
-        dimensions: Those of `DIMENSIONS` that a dimensional record has.
+    nothing. Of the dimensions, a dimensional record has those named.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
     made: list[Record] = []
@@ -91,20 +79,13 @@ def build_records(
 
 def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
     """Return the passages of turns of events as records, as they were written, each after its speaker's name."""
-    return [
-        _record(
-            make_id(scope_key, event_id, "passage", turn.turn_id, part, text),
-            "passage",
-            f"{turn.speaker}: {text}",
-            event_id,
-            turn,
-            [turn],
-            part,
-        )
-        for turn in turns
-        if (event_id := event_of.get(turn.turn_id))
-        for part, text in enumerate(passages_of(turn.text, turn.role))
-    ]
+    found: list[Record] = []
+    for turn in (turn for turn in turns if turn.turn_id in event_of):
+        event_id = event_of[turn.turn_id]
+        for part, text in enumerate(passages_of(turn.text, turn.role)):
+            record_id = make_id(scope_key, event_id, "passage", turn.turn_id, part, text)
+            found.append(_record(record_id, "passage", f"{turn.speaker}: {text}", event_id, turn, [turn], part))
+    return found
 
 
 def _record(

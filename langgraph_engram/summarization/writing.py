@@ -63,38 +63,34 @@ class SynthesisWriter:
         """Return a synthesis for each job that could be written; quotes where the model has shown that it cannot."""
         if not jobs:
             return WrittenSyntheses()
-        histories = [history_of(index, job.records, self.limits) for job in jobs]
-        questions = [
-            WriteSynthesis(
-                tuple(shown_records(job.records, self.limits.shown_tokens)), tuple(history), self.settings.max_words
-            )
-            for job, history in zip(jobs, histories, strict=True)
-        ]
+        questions = [self._question(index, job) for job in jobs]
         results = self._ask(questions, cannot_write=cannot_write)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
-        for job, history, question, result in zip(jobs, histories, questions, results, strict=True):
+        for job, question, result in zip(jobs, questions, results, strict=True):
             text, quoted = self._text(question, result)
             if text:
-                written.done.append((job, _synthesis(scope_key, job, history, text, quoted=quoted)))
+                written.done.append((job, _synthesis(scope_key, job, question.history, text, quoted=quoted)))
             failure = result.failure.reason if result.failure else EMPTY
             written.reasons.append("" if text else failure)
         return written
 
+    def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
+        shown = shown_records(job.records, self.limits.shown_tokens)
+        return WriteSynthesis(tuple(shown), tuple(history_of(index, job.records, self.limits)), self.settings.max_words)
+
     def _ask(self, questions: Sequence[WriteSynthesis], *, cannot_write: bool) -> list[LLMResult[str]]:
         if self.settings.method == "written" or (self.settings.method == "auto" and not cannot_write):
             return self.model.ask_all(questions)
-        return [
-            LLMResult(answer=extractive_narrative(question), usage=UsageEntry(node="", model=QUOTED))
-            for question in questions
-        ]
+        usage = UsageEntry(node="", model=QUOTED)
+        return [LLMResult(extractive_narrative(question), usage, by_rule=True) for question in questions]
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
         """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
-        is_verified = self.verify and self.settings.method != "written" and result.usage.model != QUOTED
+        is_verified = self.verify and self.settings.method != "written" and not result.by_rule
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
         if not fault:
-            return text, result.by_rule or result.usage.model == QUOTED
+            return text, result.by_rule
         LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
         LOG.debug("why it is quoted: %s", fault)
         return extractive_narrative(question), True
@@ -157,6 +153,5 @@ def _mentions_task(text: str, records: Sequence[Record]) -> str:
 def _repeats_itself(text: str) -> str:
     sentences = [plain for sentence in split_sentences(text) if (plain := " ".join(words(sentence)))]
     repeats = len(sentences) - len(set(sentences))
-    return (
-        f"{repeats} of its {len(sentences)} sentences are repeats" if repeats > MOST_REPEATED * len(sentences) else ""
-    )
+    too_many = repeats > MOST_REPEATED * len(sentences)
+    return f"{repeats} of its {len(sentences)} sentences are repeats" if too_many else ""
