@@ -86,12 +86,9 @@ def verify_record(
 ) -> Record:
     """Return the record with the dimensions that have evidence, or quarantined with the first reason found.
 
-    Args:
-        record: The record to verify.
-        sources: The turns it cites.
-        shown: The turns that were read when it was written. One that gives a number, a name or a date of it and speaks
-            of the same is evidence; for names, so are the last turns before a source, whose pronouns they may explain.
-        citable: The ids of the turns that join its sources where they are such evidence: the core turns.
+    Beside the `sources`, a turn that was `shown` when it was written is evidence if it gives a number, a name or a date
+    of it and speaks of the same; for names, so are the last turns before a source, whose pronouns they may explain.
+    Such turns join its sources where they are `citable`: the ids of the core turns.
     """
     if record.status != "active":
         return record
@@ -296,7 +293,7 @@ def _date(text: str, time: Interval, about: frozenset[str]) -> _Detail:
 
 def _is_named(name: str, said: Collection[str]) -> bool:
     parts = words(name)
-    return bool(parts) and all(part in said for part in parts)
+    return bool(parts) and set(parts).issubset(said)
 
 
 def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) -> str:
@@ -315,9 +312,8 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) 
     held_by = index.records.lexical.count_matches(stems)
     for position in np.flatnonzero(held_by >= least):  # by content or by keywords
         stored = index.records.items[position]
-        if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
-            continue
-        if len(stems.intersection(content_stems(stored.content))) >= least:
+        is_other = stored.status == "active" and set(stored.source_turn_ids).isdisjoint(record.source_turn_ids)
+        if is_other and len(stems.intersection(content_stems(stored.content))) >= least:
             return f"it recycles the record {stored.record_id}"
     return ""
 

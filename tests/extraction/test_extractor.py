@@ -8,6 +8,7 @@ from langgraph_engram.extraction import extractor
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
 from langgraph_engram.extraction.extractor import Extractor, is_poor
 from langgraph_engram.llm.base import MOST_POOR, Failure
+from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem.writing import records_view
 from langgraph_engram.papers.structmem.writing import FACTS, RELATIONS
@@ -303,3 +304,17 @@ def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event)
     assert ([turn.turn_id for turn in first.turns], [turn.turn_id for turn in last.turns]) == (["t1"], ["t3"])
     assert [turn.turn_id for turn in last.context] == ["t1"]
     assert nobody == []
+
+
+def test_later_steps_are_told_what_was_read_and_what_the_model_cannot(store, keep, turn, event, to_remember):
+    """A run that is cut off and goes on elsewhere verifies and quotes as it would have here."""
+    turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
+    keep(turns=turns[:2])
+    model = FakeModel([Failure("timeout", "late"), labels()])
+    state = {"request": to_remember(), "run_id": "run", "turns": turns[2:], "events": [event(0, *range(10))]}
+
+    update = Extract(store, Extractor(model, ExtractSettings()), ExtractSettings(), 1)({**state, "boundaries": []})
+
+    (prompt,) = update["prompts"]
+    assert (prompt.turn_ids, prompt.context_turn_ids) == ([f"t{seq}" for seq in range(2, 10)], ["t1"])
+    assert update["cannot_write"] is True
