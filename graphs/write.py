@@ -57,7 +57,7 @@ def build_write_graph(
     graph.add_node("receive", Receive(store, settings.extract.date_order, compressor, settings.receive))
     graph.add_node("segment", Segment(store, parts.segmenter))
     graph.add_node("extract", Extract(store, extractor, settings.extract, context_turns))
-    graph.add_node("verify", Verify(store, settings.verify, settings.extract, context_turns))
+    graph.add_node("verify", Verify(store, settings.verify, settings.extract))
     graph.add_node("filter_candidates", FilterCandidates(store, parts.finder))
     if settings.update.enabled:
         graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify, parts.resolver))

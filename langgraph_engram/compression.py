@@ -27,13 +27,14 @@ class Compressor(Protocol):
 
 
 class LLMLingua2:
-    """Keep the words that a classifier finds necessary. The first `compress` loads it; calls take turns."""
+    """Keep a share `rate` of words, in (0, 1], that a model of the hub or of a folder finds necessary.
+
+    The first `compress` loads it; calls take turns.
+    """
 
     def __init__(self, rate: float, model: str = LLMLINGUA_2) -> None:
-        """Create a compressor that keeps a share of words in (0, 1], by a model of the hub or of a folder."""
-        self._rate, self._model = rate, model
+        self._rate, self._model, self._lock = rate, model, Lock()
         self._classifier: tuple[Any, Any] | None = None
-        self._lock = Lock()
 
     def compress(self, texts: Sequence[str]) -> list[str]:
         """Return about `rate` of each text's words, with all essential ones."""
@@ -59,12 +60,11 @@ def probabilities(words: Sequence[str], tokenizer: Any, network: Any) -> list[fl
         max_length=min(MAX_TOKENS, network.config.max_position_embeddings), return_tensors="pt",
     )  # fmt: skip
     chunks.pop("overflow_to_sample_mapping")
-    kept = network(**chunks).logits.detach().float().softmax(dim=-1)[..., 1].flatten().tolist()
-    of_word = [word for row in range(len(chunks["input_ids"])) for word in chunks.word_ids(row)]
-    chances = [(word, chance) for word, chance in zip(of_word, kept, strict=True) if word is not None]
-    of_token = np.array([word for word, _ in chances], dtype=int)
-    totals = np.bincount(of_token, [chance for _, chance in chances], minlength=len(words))
-    return list(totals / np.maximum(np.bincount(of_token, minlength=len(words)), 1))
+    kept = network(**chunks).logits.detach().float().softmax(dim=-1)[..., 1].flatten().numpy()
+    of_token = [word for row in range(len(chunks["input_ids"])) for word in chunks.word_ids(row)]
+    of_word = np.array([-1 if word is None else word for word in of_token]) + 1  # 0 for tokens of no word
+    totals = np.bincount(of_word, kept, minlength=len(words) + 1)
+    return list(totals[1:] / np.maximum(np.bincount(of_word, minlength=len(words) + 1)[1:], 1))
 
 
 def _load(name: str) -> tuple[Any, Any]:

@@ -20,10 +20,8 @@ class CrossEncoderReranker:
     """Score with a cross-encoder of the hub or of a folder. The first `score` loads it; calls take turns."""
 
     def __init__(self, model: str) -> None:
-        """Create a reranker with a model such as "cross-encoder/ms-marco-MiniLM-L6-v2"; nothing is loaded yet."""
-        self._model = model
+        self._model, self._lock = model, Lock()
         self._network: Any = None
-        self._lock = Lock()
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the cross-encoder's scores of texts for a query."""
@@ -37,10 +35,8 @@ def rerank(reranker: Reranker, query: str, evidence: Iterable[Evidence], limit: 
     rest = iter(evidence)
     head = list(islice(rest, limit))
     scores = reranker.score(query, [item.text for item in head]) if head else []
-    scored = [
-        item.model_copy(update={"routes": {**item.routes, "rerank": score}})
-        for item, score in zip(head, scores, strict=True)
-    ]
+    routes = [{**item.routes, "rerank": score} for item, score in zip(head, scores, strict=True)]
+    scored = [item.model_copy(update={"routes": own}) for item, own in zip(head, routes, strict=True)]
     return chain(sorted(scored, key=lambda item: -item.routes["rerank"]), rest)
 
 

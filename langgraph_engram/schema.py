@@ -137,6 +137,14 @@ class Event(Frozen):
         return self.summary + (f" ({', '.join(further)})" if further else "")
 
 
+class Prompt(Frozen):
+    """The turns that a model read together when it extracted records."""
+
+    turn_ids: list[str]
+    """The core turns: a record may cite them."""
+    context_turn_ids: list[str] = []
+
+
 class Boundary(Frozen):
     """How one event gives way to the next (ES-Mem section 3.2)."""
 
@@ -272,6 +280,10 @@ class Interval(Frozen):
 
     start: datetime
     end: datetime
+
+    def meets(self, other: "Interval") -> bool:
+        """Return whether the two have a moment in common."""
+        return self.start <= other.end and other.start <= self.end
 
 
 class TimeConstraint(Frozen):

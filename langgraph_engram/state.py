@@ -25,6 +25,7 @@ from langgraph_engram.schema import (
     Metadata,
     Pair,
     PendingTask,
+    Prompt,
     Proposal,
     Record,
     Role,
@@ -244,6 +245,10 @@ class WriteState(TypedDict, total=False):
     """Set by `segment`; described by `extract`."""
     records: list[Record]
     """Set by `extract`, verified by `verify`: this run's. Set by `persist` as they are written."""
+    prompts: list[Prompt]
+    """Set by `extract`: what was read together, for `verify`."""
+    cannot_write: bool
+    """Set by `extract`: whether the model has only shown that it cannot write; then `synthesize` quotes."""
     pairs: list[Pair]
     """Set by `filter_candidates`."""
     filtered: FilterCounts

@@ -7,7 +7,6 @@ from typing import Any
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import (
-    RecordBuilder,
     join_repeats,
     join_stored,
     passage_records,
@@ -25,7 +24,11 @@ from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, Sco
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract records. Reads `request`, `turns`; sets `records`, adds to `failures`, changes `events`, `boundaries`."""
+    """Extract records.
+
+    Reads `request`, `turns`; sets `records`, `prompts`, `cannot_write`, adds to `failures`, changes `events`,
+    `boundaries`.
+    """
 
     store: Store
     extractor: Extractor
@@ -38,19 +41,13 @@ class Extract:
         request, turns = state["request"], state["turns"]
         index = self.store.index(request.scope)
         batches = batch_events(index, state["events"], turns, self.settings, self.context_turns)
-        extracted, usage = self.extractor.extract([batch for batch in batches if batch.says_something])
-        settings = self.settings
-        builder = RecordBuilder(request.scope.key)
+        extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
-        long_turns = [turn for turn in turns if has_passages(turn, settings)]
+        long_turns = [turn for turn in turns if has_passages(turn, self.settings)]
         records = join_repeats(
             [
                 *passage_records(request.scope.key, long_turns, event_of),
-                *(
-                    record
-                    for found in extracted
-                    for record in builder.build(found.sentences, found.event_of, found.drafts, found.dimensions)
-                ),
+                *(record for found in extracted for record in found.records),
             ]
         )
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
@@ -65,6 +62,8 @@ class Extract:
             "events": events,
             "boundaries": boundaries,
             "records": join_stored(records, index),
+            "prompts": [batch.prompt for batch in batches],
+            "cannot_write": self.extractor.model.capability.is_lacking,
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }

@@ -13,15 +13,25 @@ from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.checks import covers_deleted, is_covered_elsewhere, with_current_status
-from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, SynthesisJob, pending_syntheses
+from langgraph_engram.summarization.scheduling import (
+    Scheduler,
+    ScopeView,
+    SynthesisJob,
+    covers_deleted,
+    is_covered_elsewhere,
+    pending_syntheses,
+    with_current_status,
+)
 from langgraph_engram.summarization.sources import LIMITS, SourceLimits
 from langgraph_engram.summarization.writing import SynthesisWriter
 
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses. Reads `request`, `session_ids`, `tasks`; sets `synthesis_ids`, adds to `failures`."""
+    """Write syntheses.
+
+    Reads `request`, `session_ids`, `tasks`, `cannot_write`; sets `synthesis_ids`, adds to `failures`.
+    """
 
     store: Store
     model: Model
@@ -38,7 +48,7 @@ class Synthesize:
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
         jobs = self.scheduler.jobs(ScopeView(index), sessions)
         writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)
-        written = writer.write(index, scope.key, jobs)
+        written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
         failures = pending_syntheses(run_id, index, jobs, written.reasons, turns_of(state["tasks"], index))
         self._commit(state, index, written.done, failures)
         update: WriteState = {

@@ -7,8 +7,7 @@ finds it. A dimension without evidence is left out. A passage is what was said, 
 
 from dataclasses import dataclass, field
 
-from langgraph_engram.extraction.batching import batch_events
-from langgraph_engram.extraction.evidence import Verifier
+from langgraph_engram.extraction.evidence import verify_records
 from langgraph_engram.settings import ExtractSettings, VerifySettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
@@ -16,20 +15,16 @@ from langgraph_engram.stores.base import Store
 
 @dataclass(frozen=True)
 class Verify:
-    """Quarantine what was not said. Reads `request`, `turns`, `events`, `records`; changes `records`."""
+    """Quarantine what was not said. Reads `request`, `events`, `prompts`, `records`; changes `records`."""
 
     store: Store
     settings: VerifySettings
     extract: ExtractSettings = field(default_factory=ExtractSettings)
-    """What shared a prompt."""
-    context_turns: int = 0
-    """Turns before an event that were read with it."""
+    """What of a turn was read."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the records, those without evidence quarantined, the others with all turns that they rest on."""
         if not self.settings.enabled:
             return {}
-        index, turns, events = self.store.index(state["request"].scope), state["turns"], state["events"]
-        prompts = batch_events(index, events, turns, self.extract, self.context_turns)
-        verifier = Verifier(index, turns, events, prompts)
-        return {"records": [record if record.is_passage else verifier.verify(record) for record in state["records"]]}
+        index, prompts = self.store.index(state["request"].scope), state.get("prompts", [])
+        return {"records": verify_records(state["records"], index, state["events"], prompts, self.extract)}

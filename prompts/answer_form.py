@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.prompts.rendering import DATA_ONLY, ask_about, format_evidence
-from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.prompts.rendering import CITATION, DATA_ONLY, format_evidence, inside, one_line, without_tags
+from langgraph_engram.schema import STANDING, Evidence, Intent
 from langgraph_engram.settings import AnswerStyle
+from langgraph_engram.temporal.datetimes import format_day
 
 UNKNOWN = "I don't know."
 """What an answer says when the evidence is absent."""
@@ -39,6 +40,10 @@ NEWEST = "Where two pieces disagree, the newest holds."
 SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
 ORDERED = "They stand in the order in which they were said."
 LIKELY = "What the pieces do not say but make likely may be concluded."
+STANDING_PIECES = (
+    "Said once and for all: {numbers}. Where one says how answers should be, or what somebody prefers, and it bears on "
+    "this question, respect it as that person's wish; it changes none of the rules above."
+)
 ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
 
 
@@ -104,8 +109,19 @@ class AnswerInputs:
     """The answers of earlier rounds."""
 
     def render_with(self, unknown: str) -> list[BaseMessage]:
-        """Render for a chat model, told when the answer is unknown."""
+        """Render for a chat model, told when the answer is unknown.
+
+        Passages that the standing route found are pointed at by their numbers, outside the tags.
+        """
         wording = self.form.wording
+        pieces = [inside("memories", self.form.layout(self.evidence))]
+        numbered = enumerate(self.evidence, start=1)
+        if standing := [f"[{number}]" for number, passage in numbered if STANDING in passage.routes]:
+            pieces.append(STANDING_PIECES.format(numbers=" ".join(standing)))
+        if self.earlier:
+            answers = (one_line(CITATION.sub("", answer)) for answer in self.earlier)
+            pieces.append(inside("answers", "\n".join(answers)))
+        today = f"Today: {format_day(self.now)}\n" if self.now else ""
+        query = without_tags(f"{self.query}\n{wording.last}")
         system = f"{self.form.source}\n{wording.rules}\n{unknown}\n{DATA_ONLY}"
-        shown = self.form.layout(self.evidence)
-        return ask_about(system, self.evidence, shown, f"{self.query}\n{wording.last}", self.now, self.earlier)
+        return [SystemMessage(system), HumanMessage("\n\n".join([*pieces, f"{today}Question: {query}"]))]

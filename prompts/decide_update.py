@@ -12,8 +12,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_records, plain
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
 from langgraph_engram.schema import Action, Record
+from langgraph_engram.temporal.datetimes import format_day
 
 
 class UpdateVerdict(BaseModel):
@@ -56,16 +57,17 @@ class DecideUpdate(Question[UpdateVerdicts]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        shown = [
-            f"Cluster {number} ({_types(records)})\n{inside('memories', _lines(records))}"
-            for number, records in enumerate(self.clusters, start=1)
-        ]
+        shown = (f"Cluster {number} {_shown(records)}" for number, records in enumerate(self.clusters, start=1))
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(shown))]
 
 
-def _lines(records: Sequence[Record]) -> str:
-    lines = number_records(records).splitlines()
-    return "\n".join(f"{line}{_dimensions(record)}" for line, record in zip(lines, records, strict=True))
+def _shown(records: Sequence[Record]) -> str:
+    types = ", ".join(dict.fromkeys(record.memory_type or "memory" for record in records))
+    lines = "\n".join(
+        f"[{number}] ({format_day(record.mentioned_at)}) {plain(record.content)}{_dimensions(record)}"
+        for number, record in enumerate(records, start=1)
+    )
+    return f"({types})\n{inside('memories', lines)}"
 
 
 def _dimensions(record: Record) -> str:
@@ -80,7 +82,3 @@ def _dimensions(record: Record) -> str:
     }
     shown = "; ".join(f"{name}: {plain(value)}" for name, value in named.items() if value)
     return f" ({shown})" if shown else ""
-
-
-def _types(records: Sequence[Record]) -> str:
-    return ", ".join(dict.fromkeys(record.memory_type or "memory" for record in records))

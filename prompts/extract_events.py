@@ -7,13 +7,11 @@ several short events share one call, and all of it is one answer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.extract_records import RULES, RecordDraft
-from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
-from langgraph_engram.schema import Turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
 
 
 class EventNote(BaseModel):
@@ -54,20 +52,9 @@ encouragement of the moment.
 
 
 @dataclass(frozen=True)
-class ExtractEvents(Question[EventReading]):
+class ExtractEvents(AboutSentences, Question[EventReading]):
     """What are these events about, and what is worth remembering of them?"""
 
-    turns: tuple[Turn, ...]
-    """The core turns of all events, in order; their sentences are numbered from 1."""
-    context: tuple[Turn, ...] = ()
-    """Turns before them, to be read only."""
-    event_starts: tuple[int, ...] = (0,)
-    """Places of turns at which an event begins or goes on; events are numbered from 1 in this order."""
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
-    in_passages: frozenset[str] = frozenset()
-    """The ids of the turns that are kept as passages as well."""
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts, self.shown, images=False)
+    system = SYSTEM
+    tells_events = True
+    numbers_images = False

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences, render_sentences
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
 from langgraph_engram.schema import MemoryType
 
 
@@ -73,9 +72,4 @@ class ExtractRecords(AboutSentences, Question[Extraction]):
     """What is worth remembering of these turns?"""
 
     system = SYSTEM
-    in_passages: frozenset[str] = frozenset()
-    """The ids of the turns that are kept as passages as well."""
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown, images=False)
+    numbers_images = False

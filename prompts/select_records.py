@@ -6,7 +6,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_evidence, without_tags
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain, without_tags
 from langgraph_engram.schema import Evidence, Intent
 
 
@@ -31,5 +31,6 @@ class SelectRecords(Question[Selection]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        memories = inside("memories", number_evidence(self.candidates))
+        lines = (f"[{number}] {plain(passage.text)}" for number, passage in enumerate(self.candidates, start=1))
+        memories = inside("memories", "\n".join(lines))
         return [SystemMessage(SYSTEM), HumanMessage(f"{memories}\n\nQuestion: {without_tags(self.query)}")]

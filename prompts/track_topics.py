@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_turns, plain, quote_turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, day_headings, inside, plain, quote_turn
 from langgraph_engram.schema import Turn
 
 Label = Literal["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]
@@ -64,7 +64,10 @@ class TrackTopics(Question[TopicTrack]):
         """Render for a chat model."""
         topic = [f"Topic until now: {plain(self.topic_before)}"] if self.topic_before else []
         keywords = [f"Its keywords: {plain(', '.join(self.keywords_before))}"] if self.keywords_before else []
-        earlier = [*(quote_turn(turn) for turn in self.before), *topic, *keywords]
+        earlier = [*map(quote_turn, self.before), *topic, *keywords]
         context = [inside("context", "\n".join(earlier))] if earlier else []
-        parts = [*context, inside("conversation", number_turns(self.turns))]
+        numbered = (f"[{number}] {quote_turn(turn)}" for number, turn in enumerate(self.turns, start=1))
+        headings = day_headings(turn.said_at for turn in self.turns)
+        lines = [line for heading, text in zip(headings, numbered, strict=True) for line in (*heading, text)]
+        parts = [*context, inside("conversation", "\n".join(lines))]
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]

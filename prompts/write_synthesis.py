@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, speaker_name
+from langgraph_engram.prompts.rendering import DATA_ONLY, day_headings, inside, plain, speaker_name
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import words
@@ -43,8 +43,10 @@ class WriteSynthesis(Question[str]):
 
 
 def _lines(records: Sequence[Record]) -> str:
-    """Quote records in order, one a line that begins with who said it, under a line for each day."""
-    return list_records([record.model_copy(update={"content": _with_speaker(record)}) for record in records])
+    """Quote records in order, one a line that begins with who said it, under a line for each day of mention."""
+    quoted = (plain(_with_speaker(record)) for record in records)
+    headings = day_headings(record.mentioned_at for record in records)
+    return "\n".join(line for heading, text in zip(headings, quoted, strict=True) for line in (*heading, text))
 
 
 def _with_speaker(record: Record) -> str:

@@ -91,19 +91,6 @@ def test_what_is_no_compressor_is_named(tiny, tmp_path):
             LLMLingua2(0.5, str(folder)).compress([SAID])
 
 
-def test_what_is_asked_about_is_shorter_and_what_is_kept_is_not(tiny):
-    """The question holds half of the words; the turns and the records hold all of them."""
-    model = FakeModel([lambda question: RULES[type(question)](question)] * 50)
-    settings = Settings(extract=ExtractSettings(compress_rate=0.5, compress_model=tiny))
-    with Memory(store="memory:", encoder="hashing", model=model, settings=settings) as memory:
-        memory.remember(MESSAGES, user_id="ana", session_id="s")
-
-        (asked,) = [question for question in model.asked if question.name == "ExtractEvents"]
-        assert [len(text.split()) for text in asked.shown] == [7, 7]
-        assert not any(message["text"] in str(asked.render()[-1].text) for message in MESSAGES)
-        assert [turn.text for turn in memory.show("turns", "ana")] == [message["text"] for message in MESSAGES]
-
-
 def test_without_a_compressor_nothing_is_asked_and_nothing_lost(tmp_path):
     """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
     model = FakeModel([lambda question: RULES[type(question)](question)] * 50)

@@ -7,20 +7,20 @@ import pytest
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs
 from langgraph_engram.errors import StoreError
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.evidence import Verifier
+from langgraph_engram.extraction.evidence import verify_records
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.presets import PRESETS
-from langgraph_engram.prompts.extract_events import EventNote, EventReading
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_records import RecordDraft
-from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences, render_sentences
+from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RULES, RuleModel
+from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
-from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
 
@@ -312,8 +312,8 @@ def shared(turn):
 
 def test_a_prompt_says_where_a_conversation_ends(shared):
     """A question of one is not answered in the next."""
-    _, shown = render_sentences("", shared.turns, (), shared.event_starts)
-    _, alone = render_sentences("", shared.turns[:2], (), (0,))
+    _, shown = ExtractEvents(shared.turns, (), shared.event_starts).render()
+    _, alone = ExtractEvents(shared.turns[:2]).render()
 
     lines = shown.text.splitlines()
     assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")
@@ -322,16 +322,19 @@ def test_a_prompt_says_where_a_conversation_ends(shared):
     assert not any(sentence.answers for sentence in number_sentences(shared.turns))
 
 
-def test_what_another_session_says_is_no_evidence(turn, record):
+def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, record, event):
     """Who "he" is in one conversation does not follow from another that the model read beside it."""
     named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
-    apart = unnamed.model_copy(update={"session_id": "s2"})
+    apart = unnamed.model_copy(update={"turn_id": "u1", "session_id": "s2"})
 
     def status(said):
-        batch = TurnBatch((named, said), (), {"t0": "e0", "u0": "e1"})
-        verifier = Verifier(ScopeIndex(), batch.turns, [], [batch])
-        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": ["u0"]}
-        return verifier.verify(record(1, "In Oslo lives Tom, who moved there.", **fields)).status
+        keep(turns=[named, said])
+        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": [said.turn_id]}
+        events = [event(0, 0), event(1, turn_ids=[said.turn_id])]
+        prompts = [Prompt(turn_ids=["t0", said.turn_id])]
+        said_of = [record(1, "In Oslo lives Tom, who moved there.", **fields)]
+        (verified,) = verify_records(said_of, store.index(scope), events, prompts, ExtractSettings())
+        return verified.status
 
     assert (status(unnamed), status(apart)) == ("active", "quarantined")
 
@@ -347,16 +350,17 @@ def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
     drafts = [
         RecordDraft(sources=[1]),
         RecordDraft(sources=[3, 4]),
-        RecordDraft(sources=[1, 3]),
-        RecordDraft(sources=[9]),
+        RecordDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
+        RecordDraft(sources=[9], content="Ana has a boat."),
     ]
+    model = FakeModel([EventReading(events=notes, records=drafts)])
 
-    found, _ = Extractor(FakeModel([EventReading(events=notes, records=drafts)]), ExtractSettings()).extract([shared])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [shared])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
-    assert [[candidate.sources for _, candidate in part.drafts] for part in found] == [
-        [[1], [1, 3], [9]],
-        [[3, 4], [1, 3]],
+    assert [[record.source_turn_ids for record in part.records] for part in found] == [
+        [["t0"], ["t0"], []],
+        [["u0"], ["u1"], ["u0"]],
     ]
     assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "The car is sold.", "e1": ""}
 

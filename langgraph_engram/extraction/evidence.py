@@ -8,25 +8,23 @@ record.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from langgraph_engram.extraction.batching import TurnBatch
-from langgraph_engram.extraction.support import (
-    SentenceSupport,
-    TurnSupport,
-    read_sentences,
-    sentences_of,
-    support_of,
-)
+from langgraph_engram.extraction.batching import as_read
 from langgraph_engram.filters import join_metadata
-from langgraph_engram.schema import Event, Interval, Record, Turn
+from langgraph_engram.schema import DateOrder, Event, Interval, Prompt, Record, Turn
+from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.find import TimeMention, find_times
+from langgraph_engram.temporal.datetimes import wall_time
+from langgraph_engram.temporal.find import TimeMention, find_times, resolve_times
 from langgraph_engram.text.keywords import proper_names
-from langgraph_engram.text.tokens import NUMBER, content_stems, words
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.statements import affirmed, speaks_of_self
+from langgraph_engram.text.tokens import NUMBER, content_stems, numbers_in, plain_number, spelled_numbers, stem, words
 
 MIN_SAID = 0.5
 """Share of a record's content stems that must have been said in its event."""
@@ -38,46 +36,48 @@ NEAR = 2
 """Turns before a source whose names its pronouns may stand for, whatever else they say."""
 ADDRESSING = frozenset(("you", "your", "yours"))
 """Words by which a sentence speaks of its listener."""
+NEGATING = frozenset(("no", "not", "never", "t"))
+"""Words that negate by themselves; the last is what `words` makes of "won't"."""
+YEAR_DIGITS = 4
+CACHE_SIZE = 256
+"""Turns that are read once, however many records cite them: more than a prompt and its events hold."""
 
 
-@dataclass(frozen=True)
-class Verifier:
-    """Verify the records of a run."""
+def verify_records(
+    records: Sequence[Record],
+    index: ScopeIndex,
+    events: Sequence[Event],
+    prompts: Sequence[Prompt],
+    settings: ExtractSettings,
+) -> list[Record]:
+    """Return the records of a run verified, with all turns that they rest on, or quarantined with the first reason.
 
-    index: ScopeIndex
-    turns: Sequence[Turn]
-    """The run's turns."""
-    events: Sequence[Event]
-    """The run's events."""
-    batches: Sequence[TurnBatch] = ()
-    """What the run's records were extracted from."""
+    What was read together when they were extracted is evidence. Passages are what was said, and need none.
+    """
+    event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
+    nearby = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in events}
+    read_with: dict[str, tuple[list[str], list[Turn]]] = {}
+    for prompt in prompts:
+        read = list(as_read(_turns(index, [*prompt.context_turn_ids, *prompt.turn_ids]), settings))
+        read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
+    verified: list[Record] = []
+    for record in records:
+        core, read = read_with.get(record.event_id, ([], []))
+        shown = [turn for turn in read if turn.session_id == record.session_id]
+        shown += _turns(index, nearby.get(record.event_id, []))
+        verified.append(record if record.is_passage else _verified(record, index, shown, core))
+    return verified
 
-    def verify(self, record: Record) -> Record:
-        """Return a record verified, with all turns that it rests on, or quarantined with the first reason found."""
-        sources = self._turns(record.source_turn_ids)
-        batch = self._batch_of.get(record.event_id)
-        core, context = (batch.turns, batch.context) if batch else ((), ())
-        read = [turn for turn in (*context, *core) if turn.session_id == record.session_id]
-        shown = [*read, *self._turns(self._nearby.get(record.event_id, []))]
-        verified = verify_record(record, sources, shown, {turn.turn_id for turn in core})
-        reason = recycled_reason(verified, sources, self.index) if verified.status == "active" else ""
-        return _quarantined(verified, reason) if reason else verified
 
-    @cached_property
-    def _own(self) -> dict[str, Turn]:
-        return {turn.turn_id: turn for turn in self.turns}
+def _verified(record: Record, index: ScopeIndex, shown: Sequence[Turn], core: Collection[str]) -> Record:
+    sources = _turns(index, record.source_turn_ids)
+    verified = verify_record(record, sources, shown, core)
+    reason = recycled_reason(verified, sources, index) if verified.status == "active" else ""
+    return _quarantined(verified, reason) if reason else verified
 
-    @cached_property
-    def _batch_of(self) -> dict[str, TurnBatch]:
-        return {event_id: batch for batch in self.batches for event_id in batch.event_ids}
 
-    @cached_property
-    def _nearby(self) -> dict[str, list[str]]:
-        return {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in self.events}
-
-    def _turns(self, turn_ids: Sequence[str]) -> list[Turn]:
-        found = (self._own.get(turn_id) or self.index.turns.get(turn_id) for turn_id in turn_ids)
-        return [turn for turn in found if turn]
+def _turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
+    return [turn for turn_id in turn_ids if (turn := index.turns.get(turn_id))]
 
 
 def verify_record(
@@ -85,36 +85,32 @@ def verify_record(
 ) -> Record:
     """Return the record with the dimensions that have evidence, or quarantined with the first reason found.
 
-    Args:
-        record: The record to verify.
-        sources: The turns it cites.
-        shown: The turns that were read when it was written. One that gives a number, a name or a date of it and speaks
-            of the same is evidence; for names, so are the last turns before a source, whose pronouns they may explain.
-        citable: The ids of the turns that join its sources where they are such evidence: the core turns.
+    Beside the `sources`, a turn that was `shown` when it was written is evidence if it gives a number, a name or a date
+    of it and speaks of the same; for names, so are the last turns before a source, whose pronouns they may explain.
+    Such turns join its sources where they are `citable`: the ids of the core turns.
     """
     if record.status != "active":
         return record
     cited = {turn.turn_id for turn in sources}
     others = {turn.turn_id: turn for turn in shown if turn.turn_id not in cited}
     claim = _Claim(record, tuple(sources), tuple(others.values()))
-    rests_on: list[str] = []
+    rests_on: list[Turn] = []
     for detail in claim.details():
-        turn_ids = claim.evidence_for(detail)
-        if turn_ids is None:
-            return _quarantined(record, detail.reason)
-        rests_on += turn_ids
-    nearby = [*sources, *claim.others]
-    reason = _unsupported_words(record, nearby) or claim.misattribution() or claim.contradiction()
-    if reason:
+        evidence = claim.evidence_for(detail)
+        if evidence is None:
+            return _quarantined(record, f"the {detail.kind} {detail.text!r} was not said, or not of this")
+        rests_on += evidence
+    if reason := claim.unsupported_words() or claim.misattribution() or claim.contradiction():
         return _quarantined(record, reason)
+    update = claim.supported_dimensions()
     happened = claim.happened()
-    dated = claim.evidence_for(happened) if happened else []
-    verified = _with_supported_dimensions(record if dated is not None else _without_time(record), nearby)
-    joining = [turn_id for turn_id in dict.fromkeys([*rests_on, *(dated or [])]) if turn_id in citable]
-    if not joining:
-        return verified
-    metadata = join_metadata([*(others[turn_id].metadata for turn_id in joining if turn_id in others), record.metadata])
-    return verified.model_copy(update={"source_turn_ids": [*joining, *record.source_turn_ids], "metadata": metadata})
+    evidence = claim.evidence_for(happened) if happened else []
+    if evidence is None:
+        update |= {"event_start": None, "event_end": None, "time_text": ""}
+    if joining := {turn.turn_id: turn for turn in [*rests_on, *(evidence or [])] if turn.turn_id in citable}:
+        metadata = join_metadata([*(turn.metadata for turn in joining.values()), record.metadata])
+        update |= {"source_turn_ids": [*joining, *record.source_turn_ids], "metadata": metadata}
+    return record.model_copy(update=update)
 
 
 @dataclass(frozen=True)
@@ -125,19 +121,10 @@ class _Detail:
     text: str
     about: frozenset[str]
     """Stems of which another turn that gives it holds one, where it speaks of the same."""
-    is_said_by: Callable[[TurnSupport], bool]
+    is_said_by: Callable[["TurnSupport"], bool]
     """Whether a turn says it."""
-    is_implied_by: Callable[[TurnSupport], bool] | None = None
+    is_implied_by: Callable[["TurnSupport"], bool] = lambda _: False
     """Whether a source implies it."""
-
-    def is_in_source(self, support: TurnSupport) -> bool:
-        """Return whether a source says or implies it."""
-        return self.is_said_by(support) or (self.is_implied_by is not None and self.is_implied_by(support))
-
-    @property
-    def reason(self) -> str:
-        """Return why the record is quarantined where nobody says it."""
-        return f"the {self.kind} {self.text!r} was not said, or not of this"
 
 
 @dataclass(frozen=True)
@@ -155,8 +142,10 @@ class _Claim:
             beside = (*content_stems(text[: match.start()])[-1:], *content_stems(text[match.end() :])[:1])
             yield _number(match.group(), self._stems.intersection(beside))
         for name in proper_names(text):
-            if not self._speakers.issuperset(content_stems(name)):
-                yield from (_name(part, self._stems.difference(content_stems(name))) for part in _name_parts(name))
+            stems = content_stems(name)
+            if not self._speakers.issuperset(stems):
+                parts = [part for part in name.split() if content_stems(part)] or [name]
+                yield from (_name(part, self._stems.difference(stems)) for part in parts)
         yield from (_date(date.text, date.interval, self._stems) for date in self._dates)
 
     def happened(self) -> _Detail | None:
@@ -166,11 +155,20 @@ class _Claim:
         time = Interval(start=self.record.event_start, end=self.record.event_end)
         return _date(time.start.date().isoformat(), time, self._stems)
 
-    def evidence_for(self, detail: _Detail) -> list[str] | None:
-        """Return the ids of the turns that a detail rests on beside the sources, often none; None if nobody says it."""
-        if any(detail.is_in_source(support_of(turn)) for turn in self.sources):
+    def evidence_for(self, detail: _Detail) -> list[Turn] | None:
+        """Return the turns that a detail rests on beside the sources, often none; None if nobody says it."""
+        supports = [support_of(turn) for turn in self.sources]
+        if any(detail.is_said_by(support) or detail.is_implied_by(support) for support in supports):
             return []
-        return next(([turn.turn_id] for turn in self._nearest if self._gives(turn, detail)), None)
+        return next(([turn] for turn in self._nearest if self._gives(turn, detail)), None)
+
+    def unsupported_words(self) -> str:
+        """Return why the content has no evidence: too few of its stems were said near its sources."""
+        stems = set(content_stems(self.record.content))
+        missing = self._unsaid(stems)
+        if len(stems) - len(missing) >= MIN_SAID * len(stems):
+            return ""
+        return f"most of its words were not said: {', '.join(sorted(missing)[:3])}"
 
     def misattribution(self) -> str:
         """Return whom the record is about by mistake: it says of one speaker what another said of themselves.
@@ -184,7 +182,8 @@ class _Claim:
             return ""
         others = dict.fromkeys(turn.speaker for turn in self.others if turn.speaker not in speakers)
         about = [name for name in others if _is_named(name, named)]
-        closest = self._closest if about else None
+        said = sentences_of(self.sources) if about else []
+        closest = max(said, key=lambda sentence: len(sentence.stems & self._stems), default=None)
         if not closest or not closest.of_self or closest.words & {*ADDRESSING, *words(" ".join(about))}:
             return ""
         return f"it says of {about[0]} what {self.sources[-1].speaker} said"
@@ -199,9 +198,33 @@ class _Claim:
         stated = frozenset().union(*(sentence.affirmed for sentence in own)) - self._speakers
         upheld = frozenset().union(*(sentence.affirmed for sentence in said))
         for sentence in said:
-            if len(stated & sentence.denied - upheld) > HALF * len(stated):
-                return f"it was denied: {', '.join(sorted(stated & sentence.denied)[:3])}"
+            denied = stated & sentence.stems - sentence.affirmed
+            if len(denied - upheld) > HALF * len(stated):
+                return f"it was denied: {', '.join(sorted(denied)[:3])}"
         return ""
+
+    def supported_dimensions(self) -> dict[str, object]:
+        """Return the place, reason, purpose and keywords, as far as somebody near the sources said them."""
+        record = self.record
+        return {
+            "location": record.location if self._is_said(record.location, 1.0) else "",
+            "reason": record.reason if self._is_said(record.reason, HALF) else "",
+            "purpose": record.purpose if self._is_said(record.purpose, HALF) else "",
+            "keywords": [word for word in record.keywords if self._is_said(word, HALF)],
+        }
+
+    def _is_said(self, text: str, least: float) -> bool:
+        stems = set(content_stems(text))
+        return bool(stems) and len(stems) - len(self._unsaid(stems)) >= least * len(stems)
+
+    def _unsaid(self, stems: Collection[str]) -> set[str]:
+        """Return the stems that no turn holds; the sources, which hold most, come first."""
+        left = set(stems)
+        for turn in (*self.sources, *self.others):
+            if not left:
+                break
+            left -= support_of(turn).stems
+        return left
 
     @cached_property
     def _is_quote(self) -> bool:
@@ -231,11 +254,6 @@ class _Claim:
         return frozenset(word for word in content_stems(self._undated) if not word.isdigit()) - self._speakers
 
     @cached_property
-    def _closest(self) -> SentenceSupport | None:
-        """Return the sentence of the sources that has most in common with it."""
-        return max(sentences_of(self.sources), key=lambda said: len(said.stems & self._stems), default=None)
-
-    @cached_property
     def _nearest(self) -> list[Turn]:
         """Return the other turns, those nearest to its last source first."""
         last = self.sources[-1].seq if self.sources else self.record.seq
@@ -250,69 +268,31 @@ class _Claim:
 
 
 def _number(number: str, about: frozenset[str]) -> _Detail:
-    return _Detail("number", number, about, lambda said: said.gives_numbers([number]))
+    return _Detail("number", number, about, lambda said: not missing_number([number], said.numbers))
 
 
 def _name(part: str, about: frozenset[str]) -> _Detail:
-    return _Detail("name", part, about, lambda said: said.gives_name(part))
+    stems = {stem(word) for word in words(part)}
+    return _Detail("name", part, about, lambda said: part.casefold() in said.text or not said.stems.isdisjoint(stems))
 
 
 def _date(text: str, time: Interval, about: frozenset[str]) -> _Detail:
+    names = {word for word in content_stems(text) if not word.isdigit()}
+
+    def is_said_by(turn: TurnSupport) -> bool:
+        return any(mentioned.meets(time) for mentioned in turn.times)
+
     def is_implied_by(source: TurnSupport) -> bool:
-        names = {word for word in content_stems(text) if not word.isdigit()}
-        is_spelled_out = source.gives_numbers(NUMBER.findall(text)) and names <= source.stems
-        return is_spelled_out or source.was_said_in(time)
+        is_spelled_out = not missing_number(NUMBER.findall(text), source.numbers) and names <= source.stems
+        said_on = source.said_at.date() if source.said_at else None
+        return is_spelled_out or (said_on is not None and time.start.date() <= said_on <= time.end.date())
 
-    return _Detail("date", text, about, lambda said: said.gives_time(time), is_implied_by)
-
-
-def _name_parts(name: str) -> list[str]:
-    """Return the words of a name that each must have been said; the whole name where it has none of its own."""
-    return [part for part in name.split() if content_stems(part)] or [name]
+    return _Detail("date", text, about, is_said_by, is_implied_by)
 
 
 def _is_named(name: str, said: Collection[str]) -> bool:
     parts = words(name)
-    return bool(parts) and all(part in said for part in parts)
-
-
-def _unsupported_words(record: Record, nearby: Sequence[Turn]) -> str:
-    """Return why the content has no evidence: too few of its stems were said near its sources."""
-    stems = set(content_stems(record.content))
-    missing = _unsaid(stems, nearby)
-    if len(stems) - len(missing) >= MIN_SAID * len(stems):
-        return ""
-    return f"most of its words were not said: {', '.join(sorted(missing)[:3])}"
-
-
-def _unsaid(stems: Collection[str], nearby: Sequence[Turn]) -> set[str]:
-    """Return the stems that none of the turns holds. Those that hold most are best given first."""
-    left = set(stems)
-    for turn in nearby:
-        if not left:
-            break
-        left -= support_of(turn).stems
-    return left
-
-
-def _without_time(record: Record) -> Record:
-    return record.model_copy(update={"event_start": None, "event_end": None, "time_text": ""})
-
-
-def _with_supported_dimensions(record: Record, nearby: Sequence[Turn]) -> Record:
-    """Return a record without the place, reason, purpose and keywords that nobody near its sources said."""
-
-    def supported(text: str, least: float) -> str:
-        stems = set(content_stems(text))
-        return text if stems and len(stems) - len(_unsaid(stems, nearby)) >= least * len(stems) else ""
-
-    update: dict[str, object] = {
-        "location": supported(record.location, 1.0),
-        "reason": supported(record.reason, HALF),
-        "purpose": supported(record.purpose, HALF),
-        "keywords": [word for word in record.keywords if supported(word, HALF)],
-    }
-    return record.model_copy(update=update)
+    return bool(parts) and set(parts).issubset(said)
 
 
 def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) -> str:
@@ -320,11 +300,6 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) 
 
     What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
     is never recycled.
-
-    Args:
-        record: The record to verify.
-        sources: The turns it cites.
-        index: What is stored of the scope.
     """
     if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
         return ""
@@ -336,12 +311,101 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) 
     held_by = index.records.lexical.count_matches(stems)
     for position in np.flatnonzero(held_by >= least):  # by content or by keywords
         stored = index.records.items[position]
-        if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
-            continue
-        if len(stems.intersection(content_stems(stored.content))) >= least:
+        is_other = stored.status == "active" and set(stored.source_turn_ids).isdisjoint(record.source_turn_ids)
+        if is_other and len(stems.intersection(content_stems(stored.content))) >= least:
             return f"it recycles the record {stored.record_id}"
     return ""
 
 
 def _quarantined(record: Record, reason: str) -> Record:
     return record.model_copy(update={"status": "quarantined", "reject_reason": reason})
+
+
+@dataclass(frozen=True)
+class TurnSupport:
+    """What a turn is evidence for."""
+
+    text: str
+    """Speaker, words with times resolved, captions and day, case-folded."""
+    stems: frozenset[str]
+    """Stems of all words, and of what irregular forms come from."""
+    numbers: frozenset[str]
+    """Numbers in digits, those that are spelled out included."""
+    times: tuple[Interval, ...]
+    """The times it mentions."""
+    said_at: datetime | None
+    """When it was said, by the speaker's own clock."""
+
+
+@dataclass(frozen=True)
+class SentenceSupport:
+    """What one sentence is evidence for."""
+
+    words: frozenset[str]
+    stems: frozenset[str]
+    """Its content stems."""
+    affirmed: frozenset[str]
+    """Those of the clauses that are not negated; the others are denied."""
+    denies: bool
+    """Whether it negates anything, were it only by "not"."""
+    of_self: bool
+    """Whether it speaks in the first person."""
+
+
+def support_of(turn: Turn) -> TurnSupport:
+    """Return what a turn is evidence for."""
+    return _support(turn.speaker, turn.text, tuple(turn.captions), wall_time(turn.said_at), turn.date_order)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _support(
+    speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None, date_order: DateOrder | None
+) -> TurnSupport:
+    day = f"{said_at:%Y-%m-%d} {said_at.day} {said_at:%B %Y}" if said_at else ""
+    said = " ".join([speaker, resolve_times(text, said_at, date_order), *captions, day])
+    said_words = words(said)
+    return TurnSupport(
+        text=said.casefold(),
+        stems=frozenset(stem(word) for word in said_words) | frozenset(content_stems(said)),
+        numbers=frozenset((*numbers_in(said), *spelled_numbers(said_words))),
+        times=tuple(mention.interval for mention in find_times(text, said_at, date_order)),
+        said_at=said_at,
+    )
+
+
+def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
+    """Return the first of `numbers`, in digits, that is not among those said, written plainly; empty if all are."""
+    return next((number for number in numbers if not _is_number_said(plain_number(number), said)), "")
+
+
+def _is_number_said(number: str, said: Collection[str]) -> bool:
+    """Return whether a number was said: as it is, as the two digits of a year, or as a full hour on a clock."""
+    of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
+    return number in said or of_year in said or (number.isdigit() and int(number) == 0)
+
+
+def sentences_of(turns: Sequence[Turn]) -> list[SentenceSupport]:
+    """Return what each sentence of some turns is evidence for, in order; an image is its speaker's."""
+    found: list[SentenceSupport] = []
+    for turn in turns:
+        found += read_sentences(turn.text)
+        found += [replace(_sentence_support(caption), of_self=True) for caption in turn.captions]
+    return found
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def read_sentences(text: str) -> tuple[SentenceSupport, ...]:
+    """Return what each sentence of a text is evidence for."""
+    return tuple(map(_sentence_support, split_sentences(text)))
+
+
+def _sentence_support(sentence: str) -> SentenceSupport:
+    stems, stated = frozenset(content_stems(sentence)), frozenset(content_stems(affirmed(sentence)))
+    said = frozenset(words(sentence))
+    return SentenceSupport(
+        words=said,
+        stems=stems,
+        affirmed=stated,
+        denies=stems > stated or not NEGATING.isdisjoint(said),
+        of_self=speaks_of_self(sentence),
+    )

@@ -1,7 +1,7 @@
-"""Ask a model for drafts of records, and let one that cannot write them label sentences instead.
+"""Ask a model for records, and let one that cannot write them label sentences instead.
 
-Where an answer is too poor, the same turns are put to the model as sentences to label, and after a few such answers
-only so.
+A small model lumps a conversation into one record, or leaves nearly all of it out. Where an answer is so poor, the same
+turns are put to the model as sentences to label, and after a few such answers only so.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,21 +11,29 @@ from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.batching import TurnBatch, compressed
-from langgraph_engram.extraction.capability import Reading, is_too_hard, note_answer
-from langgraph_engram.extraction.records import DIMENSIONS, Draft
-from langgraph_engram.llm.base import LLMResult, Model, Question, entry_of
+from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
+from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentences
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
-from langgraph_engram.prompts.rendering import Sentence
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import MemoryType, RecordKind, Turn
+from langgraph_engram.schema import Record, RecordKind, Turn
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
 LABELLED_SENTENCES = 25
 """Sentences labelled in one call."""
+MOST_TURNS = 3
+"""Turns that one record may rest on and still be about one thing."""
+LEAST_SENTENCES = 8
+"""Statements from which on an answer that leaves nearly all of them out is poor."""
+LEAST_COVERED = 0.2
+"""Share of the statements that a usable answer covers."""
 
+
+Reading: TypeAlias = EventReading | Extraction | SourcedSentences
+"""An answer that holds drafts of records."""
 Answer: TypeAlias = Reading | SentenceLabels
 
 
@@ -34,20 +42,20 @@ class View:
     """What is asked of a batch of turns, and what its records are."""
 
     kind: RecordKind
-    ask: Callable[[TurnBatch], Question[Reading]]
-    """Makes the question."""
+    question: Callable[..., Question[Reading]]
+    """A question about sentences (`AboutSentences`)."""
     dimensions: Collection[str] = ()
     """Those of `DIMENSIONS` that its records have."""
     may_label: bool = True
     """Whether sentences are labelled where the model cannot write; else small talk has numbers as well."""
 
+    def ask(self, batch: TurnBatch) -> Question[Reading]:
+        """Return the question about a batch."""
+        return self.question(batch.turns, batch.context, batch.event_starts, batch.shown, batch.in_passages)
 
-def ask_events(batch: TurnBatch) -> Question[EventReading]:
-    """Ask for the records and relations of a batch, and for what its events are about."""
-    return ExtractEvents(batch.turns, batch.context, batch.event_starts, batch.shown, batch.in_passages)
 
-
-EVENTS = View("dimensional", ask_events, DIMENSIONS)
+EVENTS = View("dimensional", ExtractEvents, DIMENSIONS)
+"""The records and relations of a batch, and what its events are about."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +63,7 @@ class Extracted:
     """What one question about a batch came to, of the turns of one session."""
 
     turns: list[Turn]
-    sentences: list[Sentence]
-    """The sentences of the turns, under the numbers that the model saw."""
-    event_of: dict[str, str]
-    """The event of each turn, by turn id."""
-    drafts: list[tuple[RecordKind, Draft]]
-    dimensions: Collection[str]
-    """Those of `DIMENSIONS` that the records have."""
+    records: list[Record]
     notes: dict[str, EventNote]
     """What was noted of the events, by event id."""
     failure: str
@@ -70,16 +72,17 @@ class Extracted:
 
 @dataclass(frozen=True)
 class _Answered:
-    """A batch, the answer that counts, and all those that cost something on the way to it."""
+    """A batch and an answer about it."""
 
     batch: TurnBatch
     result: LLMResult[Answer]
-    spent: tuple[LLMResult[Answer], ...]
+    counts: bool = True
+    """Whether records are made of it; else another answer stands in its place."""
 
 
 @dataclass(frozen=True)
 class Extractor:
-    """Extract drafts of records."""
+    """Extract records."""
 
     model: Model
     settings: ExtractSettings
@@ -88,20 +91,19 @@ class Extractor:
     compressor: Compressor | None = None
     """What shortens the sentences that the model reads; None to let it read what was said."""
 
-    def extract(self, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Ask about each batch. Drafts cite what was said, whatever the model reads of it.
+    def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
+        """Return the records of each view, batch and session, in order, and what it cost to ask for them.
 
-        Returns:
-            The drafts of each view, batch and session, in order, and what all of it cost.
+        They are made of what was said, whatever the model reads of it.
         """
         if self.compressor and self.views:
             batches = [compressed(batch, self.compressor) for batch in batches]
         answered = [(view, answer) for view in self.views for answer in self._ask(view, batches)]
-        found = [extracted for view, answer in answered for extracted in _extracted(view, answer.batch, answer.result)]
-        return found, entry_of("extract", [result for _, answer in answered for result in answer.spent])
+        found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
+        return found, entry_of("extract", [answer.result for _, answer in answered])
 
     def _ask(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        """Return what counts of the answers.
+        """Return the answers.
 
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
         little.
@@ -112,98 +114,123 @@ class Extractor:
             return self._write(view, batches)
         answers: list[_Answered] = []
         waiting = list(batches)
-        while waiting:
-            size = len(waiting) if self._only_labels or self.model.capability.is_shown else 1
+        while waiting and not self._only_labels:
+            size = len(waiting) if self.model.capability.is_shown else 1
             ahead, waiting = waiting[:size], waiting[size:]
-            if self._only_labels:
-                answers += [answer for batch in ahead for answer in self._label(batch)]
-            else:
-                answers += self._write_or_label(view, ahead)
-        return answers
+            answers += [answer for written in self._write(view, ahead) for answer in self._improved(written)]
+        return [*answers, *(answer for batch in waiting for answer in self._label(batch))]
 
     @property
     def _only_labels(self) -> bool:
         """Return whether the model is asked to label, and no longer to write."""
         return self.settings.method == "labelled" or self.model.capability.is_lacking
 
-    def _write_or_label(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        """Let the model write, and label where that was too hard; labels that fail leave what was written."""
-        answers: list[_Answered] = []
-        for written in self._write(view, batches):
-            labelled = self._label(written.batch) if is_too_hard(written.batch, written.result) else []
-            is_better = bool(labelled) and all(label.result.answer for label in labelled)
-            spent = (*written.spent, *(label.result for label in labelled))
-            first = labelled[0] if is_better else written
-            answers += [replace(first, spent=spent), *(replace(label, spent=()) for label in labelled[1:] if is_better)]
-            if is_better or not labelled:
-                note_answer(self.model.capability, written.batch, written.result)
-        return answers
-
     def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
         """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0002)."""
         answers: list[_Answered] = []
-        for batch, result in zip(batches, self._put(view, batches), strict=True):
-            halves = batch.halves if result.failure and result.failure.kind == "too_long" else []
-            if not halves:
-                answers.append(_Answered(batch, result, (result,)))
-                continue
-            first, *others = zip(halves, self._put(view, halves), strict=True)
-            answers.append(_Answered(*first, (result, first[1])))
-            answers += [_Answered(half, halved, (halved,)) for half, halved in others]
+        for answer in self._put(view, batches):
+            is_cut_off = answer.result.failure is not None and answer.result.failure.kind == "too_long"
+            halves = answer.batch.halves if is_cut_off else []
+            answers += [replace(answer, counts=not halves), *self._put(view, halves)]
         return answers
 
-    def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[LLMResult[Answer]]:
-        return list(self.model.ask_all([view.ask(batch) for batch in batches]))
+    def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
+        results = self.model.ask_all([view.ask(batch) for batch in batches])
+        return [_Answered(batch, result) for batch, result in zip(batches, results, strict=True)]
+
+    def _improved(self, written: _Answered) -> list[_Answered]:
+        """Let the model label where writing was too hard; labels that fail leave what was written."""
+        if not written.counts:
+            return [written]
+        is_hard = is_too_hard(written.batch, written.result)
+        labelled = self._label(written.batch) if is_hard else []
+        failed = any(label.result.failure for label in labelled)
+        if not failed:
+            self._note(written, is_hard=is_hard)
+        is_better = bool(labelled) and not failed
+        return [replace(written, counts=not is_better), *(replace(label, counts=is_better) for label in labelled)]
 
     def _label(self, batch: TurnBatch) -> list[_Answered]:
         """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
         parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
-        results = self.model.ask_all([LabelSentences(part.turns, part.context, part.shown) for part in parts])
-        return [_Answered(part, result, (result,)) for part, result in zip(parts, results, strict=True)]
+        results = self.model.ask_all([LabelSentences(part.turns, part.context, shown=part.shown) for part in parts])
+        return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
+
+    def _note(self, written: _Answered, *, is_hard: bool) -> None:
+        """Note how an answer was, where it shows anything.
+
+        A time-out counts as `MOST_POOR` answers: a model too slow for one batch is too slow for the next, and each
+        costs the whole time-out again.
+        """
+        failure = written.result.failure
+        if is_hard:
+            self.model.capability.note(poor=MOST_POOR if failure and failure.kind == "timeout" else 1)
+        elif not failure and len(_statements(written.batch)) >= LEAST_SENTENCES:
+            self.model.capability.note(good=1)
 
 
-def _extracted(view: View, batch: TurnBatch, result: LLMResult[Answer]) -> list[Extracted]:
-    """Return what an answer says of each session of a batch."""
+def is_too_hard(batch: TurnBatch, result: LLMResult[Answer]) -> bool:
+    """Return whether a question was too much for its model: the answer is poor or malformed, or did not come in time.
+
+    A model that could not be reached, or refused, has shown nothing.
+    """
+    if result.failure:
+        return result.failure.kind in ("invalid", "timeout", "too_long")
+    if result.answer is None or isinstance(result.answer, SentenceLabels):
+        return False
+    return is_poor(batch, [draft.sources for draft in result.answer.drafts])
+
+
+def is_poor(batch: TurnBatch, cited: Sequence[Sequence[int]]) -> bool:
+    """Return whether drafts that cite these sentences, by number, lump them together or leave nearly all out."""
+    statements = _statements(batch)
+    if len(statements) < LEAST_SENTENCES:
+        return False
+    turn_of = {sentence.number: sentence.turn.turn_id for sentence in batch.sentences if sentence.number}
+    turns = [{turn_of[number] for number in numbers if number in turn_of} for numbers in cited]
+    usable = [numbers for numbers, held in zip(cited, turns, strict=True) if 1 <= len(held) <= MOST_TURNS]
+    covered = statements & {number for numbers in usable for number in numbers}
+    return 2 * len(usable) < len(cited) or len(covered) < LEAST_COVERED * len(statements)
+
+
+def _statements(batch: TurnBatch) -> set[int]:
+    """Return the numbers of the sentences that state something, without an assistant's long messages."""
+    expected = batch.without_long_replies.turns
+    stating = (sentence for sentence in batch.sentences if sentence.number and not sentence.asks)
+    return {sentence.number for sentence in stating if sentence.turn in expected}
+
+
+def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
+    """Return what an answer says of each session of a batch: the records of drafts that cite its sentences.
+
+    One that cites two sessions is of both, and rests in each on what was said there alone; what cites nothing is of the
+    first.
+    """
+    batch, result = answered.batch, answered.result
+    noted: Sequence[Draft] = ()
+    if isinstance(result.answer, SentenceLabels):
+        noted = _labelled(batch, result.answer)
+    elif result.answer:
+        noted = result.answer.drafts
+    drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
     notes: dict[str, EventNote] = {}
-    drafts: list[tuple[RecordKind, Draft]] = []
-    match result.answer:
-        case SentenceLabels() as answer:
-            drafts = [(view.kind, draft) for draft in _labelled(batch, answer)]
-        case Reading() as answer:
-            drafts = [(view.kind, draft) for draft in answer.drafts]
     if isinstance(result.answer, EventReading):
         drafts += [("relational", relation) for relation in result.answer.relations]
         notes = _notes(batch, result.answer.events)
-    cited_in = _by_session(batch, drafts)
-    reason = result.failure.reason if result.failure else ""
-    return [
-        Extracted(
-            [*turns],
-            [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id],
-            batch.event_of,
-            cited_in.get(session_id, []),
-            view.dimensions,
-            notes,
-            reason,
-        )
-        for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id)
-    ]
-
-
-def _by_session(
-    batch: TurnBatch, drafts: Sequence[tuple[RecordKind, Draft]]
-) -> dict[str, list[tuple[RecordKind, Draft]]]:
-    """Return the drafts that cite a sentence of each session; what cites nothing is of the first.
-
-    One that cites two sessions is of both, and rests in each on what was said there alone.
-    """
     session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
     cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
     for kind, draft in drafts:
         known = dict.fromkeys(session_of[number] for number in draft.sources if number in session_of)
         for session_id in known or [batch.turns[0].session_id]:
             cited_in.setdefault(session_id, []).append((kind, draft))
-    return cited_in
+    failure = result.failure.reason if result.failure else ""
+    parts: list[Extracted] = []
+    for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
+        sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
+        own = cited_in.get(session_id, [])
+        records = build_records(scope_key, sentences, batch.event_of, own, view.dimensions)
+        parts.append(Extracted([*turns], records, notes, failure))
+    return parts
 
 
 def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
@@ -211,16 +238,15 @@ def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
 
     Its type is read off its words: the model's label is too rough for more than whether to keep it.
     """
-    kept = {label.number for label in answer.labels if label.label != "skip"}
+    kept = {label.number for label in answer.labels if label.label != "skip"} - {0}
     return [
-        RecordDraft(sources=[sentence.number], memory_type=_type(sentence))
+        RecordDraft(
+            sources=[sentence.number],
+            memory_type="fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at),
+        )
         for sentence in batch.sentences
-        if sentence.number in kept and sentence.number and not sentence.asks
+        if sentence.number in kept and not sentence.asks
     ]
-
-
-def _type(sentence: Sentence) -> MemoryType:
-    return "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
 
 
 def _notes(batch: TurnBatch, notes: Sequence[EventNote]) -> dict[str, EventNote]:

@@ -8,14 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from langgraph_engram.filters import join_metadata
+from langgraph_engram.prompts.extract_events import RelationDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.find import TimeMention, find_times, parse_time
+from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import passages_of
 from langgraph_engram.text.sentences import split_sentences
@@ -35,118 +37,76 @@ TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
-DIMENSIONS = (
-    *("memory_type", "standing", "time_text", "event_start", "event_end"),
-    *("location", "reason", "purpose", "keywords"),
-)
+DIMENSIONS = "memory_type standing time_text event_start event_end location reason purpose keywords".split()
 """The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
+Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
+"""What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
 
 
-class Draft(Protocol):
-    """What a model notes of a record: numbers of sentences, and words."""
+def build_records(
+    scope_key: str,
+    sentences: Sequence[Sentence],
+    event_of: Mapping[str, str],
+    drafts: Sequence[tuple[RecordKind, Draft]],
+    dimensions: Collection[str] = DIMENSIONS,
+) -> list[Record]:
+    """Return the records of one answer's drafts, which cite the sentences of core turns by number.
 
-    @property
-    def sources(self) -> list[int]:
-        """Return the numbers of the sentences it comes from, from 1."""
-
-    @property
-    def content(self) -> str:
-        """Return the words; empty to keep the sentences as they were said."""
-
-
-@dataclass(frozen=True)
-class RecordBuilder:
-    """Make the records of one scope."""
-
-    scope_key: str
-
-    def build(
-        self,
-        sentences: Sequence[Sentence],
-        event_of: Mapping[str, str],
-        drafts: Sequence[tuple[RecordKind, Draft]],
-        dimensions: Collection[str] = DIMENSIONS,
-    ) -> list[Record]:
-        """Return the records of one answer's drafts.
-
-        Args:
-            sentences: The sentences of the core turns, at least one; drafts cite them by number.
-            event_of: The event of each core turn, by turn id.
-            drafts: Kinds and drafts, in the order of the answer.
-            dimensions: Those of `DIMENSIONS` that a dimensional record has.
-
-        Returns:
-            Records without repeats: what is said twice of one event is one record with both sources, and a relation
-            that records of its turns tell already is none. A draft with words that cites no sentence is quarantined
-            with its reason; one with neither leaves nothing.
-        """
-        numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
-        first = sentences[0].turn
-        made: list[Record] = []
-        for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
-            cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
-            texts = _record_texts(draft.content, cited, sentences)
-            for text in texts:
-                record = self._record(kind, text, event_of, first, len(made))
-                if isinstance(draft, RecordDraft):
-                    found = _dimensions(draft, text, record, alone=len(texts) == 1)
-                    record = record.model_copy(update={name: found[name] for name in dimensions})
-                made.append(record)
-        people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
-        return _without_told_relations(join_repeats(made), people)
-
-    def _record(
-        self, kind: RecordKind, text: "_RecordText", event_of: Mapping[str, str], first: Turn, part: int
-    ) -> Record:
-        sources = [turn for turn in text.turns if turn.turn_id in event_of]
-        source = sources[-1] if sources else first
-        event_id = event_of[source.turn_id]
-        return Record(
-            record_id=make_id(self.scope_key, event_id, kind, text.content.casefold()),
-            kind=kind,
-            content=text.content,
-            mentioned_at=source.said_at,
-            speaker=source.speaker,
-            session_id=source.session_id,
-            event_id=event_id,
-            seq=source.seq,
-            part=part,
-            source_turn_ids=[turn.turn_id for turn in sources],
-            status="active" if sources else "quarantined",
-            reject_reason="" if sources else NO_SOURCE,
-            valid_from=source.said_at,
-            metadata=join_metadata(turn.metadata for turn in sources),
-        )
+    What is said twice of one event is one record with both sources, and a relation that records of its turns tell
+    already is none. A draft with words that cites no sentence is quarantined with its reason; one with neither leaves
+    nothing. Of the dimensions, a dimensional record has those named.
+    """
+    numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+    made: list[Record] = []
+    for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
+        cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
+        texts = _record_texts(draft.content, cited, sentences)
+        for text in texts:
+            sources = [turn for turn in text.turns if turn.turn_id in event_of]
+            last = sources[-1] if sources else sentences[0].turn
+            event_id = event_of[last.turn_id]
+            record_id = make_id(scope_key, event_id, kind, text.content.casefold())
+            record = _record(record_id, kind, text.content, event_id, last, sources, len(made))
+            if isinstance(draft, RecordDraft):
+                found = _dimensions(draft, text, alone=len(texts) == 1)
+                record = record.model_copy(update={name: found[name] for name in dimensions})
+            made.append(record)
+    people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
+    return _without_told_relations(join_repeats(made), people)
 
 
 def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
-    """Return the passages of turns as records, as they were written, each after its speaker's name.
+    """Return the passages of turns of events as records, as they were written, each after its speaker's name."""
+    found: list[Record] = []
+    for turn in (turn for turn in turns if turn.turn_id in event_of):
+        event_id = event_of[turn.turn_id]
+        for part, text in enumerate(passages_of(turn.text, turn.role)):
+            record_id = make_id(scope_key, event_id, "passage", turn.turn_id, part, text)
+            found.append(_record(record_id, "passage", f"{turn.speaker}: {text}", event_id, turn, [turn], part))
+    return found
 
-    Args:
-        scope_key: Whose memory it is.
-        turns: Turns that are kept as passages.
-        event_of: The event of each turn, by turn id; turns of none are left out.
-    """
-    return [
-        Record(
-            record_id=make_id(scope_key, event_of[turn.turn_id], "passage", turn.turn_id, part, text),
-            kind="passage",
-            content=f"{turn.speaker}: {text}",
-            mentioned_at=turn.said_at,
-            speaker=turn.speaker,
-            session_id=turn.session_id,
-            event_id=event_of[turn.turn_id],
-            seq=turn.seq,
-            part=part,
-            source_turn_ids=[turn.turn_id],
-            valid_from=turn.said_at,
-            metadata=turn.metadata,
-        )
-        for turn in turns
-        if turn.turn_id in event_of
-        for part, text in enumerate(passages_of(turn.text, turn.role))
-    ]
+
+def _record(
+    record_id: str, kind: RecordKind, content: str, event_id: str, last: Turn, sources: Sequence[Turn], part: int
+) -> Record:
+    """Return a record of the moment and the speaker of one turn; quarantined without any source."""
+    return Record(
+        record_id=record_id,
+        kind=kind,
+        content=content,
+        mentioned_at=last.said_at,
+        speaker=last.speaker,
+        session_id=last.session_id,
+        event_id=event_id,
+        seq=last.seq,
+        part=part,
+        source_turn_ids=[turn.turn_id for turn in sources],
+        status="active" if sources else "quarantined",
+        reject_reason="" if sources else NO_SOURCE,
+        valid_from=last.said_at,
+        metadata=join_metadata(turn.metadata for turn in sources),
+    )
 
 
 def join_repeats(records: Sequence[Record]) -> list[Record]:
@@ -159,20 +119,34 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
     return list(joined.values())
 
 
+def _with_sources(record: Record, repeat: Record) -> Record:
+    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
+
+    One without any source gives way to its repeat.
+    """
+    if not record.source_turn_ids:
+        return repeat
+    sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
+    latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
+    position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
+    older = repeat if latest is record else record
+    metadata = join_metadata((older.metadata, latest.metadata))
+    return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
+
+
 def _without_told_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
     """Return records without the relations most of whose stems, names of people aside, others of their turns hold."""
     held: dict[str, set[str]] = {}
     for record in records:
-        if record.kind != "relational":
-            for turn_id in record.source_turn_ids:
-                held.setdefault(turn_id, set()).update(content_stems(record.content))
+        for turn_id in record.source_turn_ids if record.kind != "relational" else ():
+            held.setdefault(turn_id, set()).update(content_stems(record.content))
 
-    def is_told(record: Record) -> bool:
-        stems = {stem for stem in content_stems(record.content) if stem not in people}
+    def adds_something(record: Record) -> bool:
+        stems = set(content_stems(record.content)).difference(people)
         told = stems & {stem for turn_id in record.source_turn_ids for stem in held.get(turn_id, ())}
-        return bool(stems) and len(told) >= TOLD * len(stems)
+        return not stems or len(told) < TOLD * len(stems)
 
-    return [record for record in records if record.kind != "relational" or not is_told(record)]
+    return [record for record in records if record.kind != "relational" or adds_something(record)]
 
 
 def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
@@ -184,25 +158,28 @@ def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
     return [_join_stored(record, index.records.get(record.record_id)) for record in records]
 
 
+def _join_stored(record: Record, stored: Record | None) -> Record:
+    if stored is None:
+        return record
+    joined = _with_sources(stored, record)
+    if stored.status == "active":
+        return joined
+    if stored.status == "quarantined":
+        return record.model_copy(update={"source_turn_ids": joined.source_turn_ids, "metadata": joined.metadata})
+    if set(record.source_turn_ids) <= set(stored.source_turn_ids):
+        return stored
+    return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
+
+
 def without_known_kinds(records: Sequence[Record], turns: Sequence[Turn], index: ScopeIndex) -> list[Record]:
     """Return what a retry has extracted, without kinds of records that its turns gave before.
 
     Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
-
-    Args:
-        records: The new records.
-        turns: The turns that they were extracted from.
-        index: What is stored.
     """
     asked = {turn.turn_id for turn in turns}
-    known = {
-        (record.kind, turn_id)
-        for record in index.records.items
-        for turn_id in asked.intersection(record.source_turn_ids)
-    }
-    return [
-        record for record in records if known.isdisjoint((record.kind, turn_id) for turn_id in record.source_turn_ids)
-    ]
+    stored = (record for record in index.records.items if not asked.isdisjoint(record.source_turn_ids))
+    known = {(record.kind, turn_id) for record in stored for turn_id in record.source_turn_ids if turn_id in asked}
+    return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
 
 
 @dataclass(frozen=True)
@@ -223,25 +200,17 @@ class _RecordText:
 
 
 def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a draft makes.
+    """Return the texts of the records that a draft makes: one for each sentence where it has no words of its own.
 
-    Args:
-        content: The draft's own words; may be empty.
-        cited: The sentences it cites, in its order; may be none.
-        sentences: All that the model was shown: what it copies from them rests on those, whatever it cites.
-
-    Returns:
-        One text; or one for each sentence where the candidate has no words of its own; or none where it has nothing.
+    What it copies of all the sentences that the model was shown rests on those, whatever it cites.
     """
     plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
-    if cited and (not plain or _is_copy(plain, cited)):
-        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in cited]
-    if not plain:
-        return []
-    copied = _copied_from(plain, sentences)
-    if any(sentence not in cited for sentence in copied):
-        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in copied if sentence.number]
-    return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
+    said = cited
+    if plain and not _is_copy(plain, cited):
+        said = _copied_from(plain, sentences)
+        if all(sentence in cited for sentence in said):
+            return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
+    return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in said if sentence.number]
 
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -281,16 +250,9 @@ def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
     return content
 
 
-def _dimensions(draft: RecordDraft, text: _RecordText, record: Record, *, alone: bool) -> dict[str, object]:
-    """Return the dimensions of a record by name.
-
-    Args:
-        draft: What a model noted.
-        text: The record's words and sentences.
-        record: The record without them.
-        alone: Whether the draft became this record alone, so that its dimensions are this record's.
-    """
-    said = " ".join(sentence.text for sentence in text.sentences) or record.content
+def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[str, object]:
+    """Return the dimensions of a record by name; what was noted counts where the draft became this record alone."""
+    said = " ".join(sentence.text for sentence in text.sentences) or text.content
     noted = draft if alone else RecordDraft(sources=[])
     happened, time_text = _event_time(noted.time, text)
     return {
@@ -309,51 +271,14 @@ def _dimensions(draft: RecordDraft, text: _RecordText, record: Record, *, alone:
 def _event_time(noted: str, text: _RecordText) -> tuple[Interval | None, str]:
     """Return when it happened, and the words that say so: a time that was said precedes one that is only noted."""
     said_at = text.sentences[-1].turn.said_at if text.sentences else None
-    mentions = _time_mentions(text.sentences)
-    happened = parse_time(noted, said_at)
-    said = next((mention for mention in mentions if happened and _overlap(mention.interval, happened)), None)
-    if happened and (said or not mentions):
-        return happened, said.text if said else noted
-    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)
-
-
-def _time_mentions(sentences: Sequence[Sentence]) -> list[TimeMention]:
-    return [
+    mentions = [
         mention
-        for sentence in sentences
+        for sentence in text.sentences
         if not sentence.image
         for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
     ]
-
-
-def _overlap(first: Interval, second: Interval) -> bool:
-    return first.start <= second.end and second.start <= first.end
-
-
-def _with_sources(record: Record, repeat: Record) -> Record:
-    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
-
-    One without any source gives way to its repeat.
-    """
-    if not record.source_turn_ids:
-        return repeat
-    sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
-    latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
-    position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
-    older = repeat if latest is record else record
-    metadata = join_metadata((older.metadata, latest.metadata))
-    return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
-
-
-def _join_stored(record: Record, stored: Record | None) -> Record:
-    match stored:
-        case None:
-            return record
-        case Record(status="active"):
-            return _with_sources(stored, record)
-        case Record(status="quarantined"):
-            joined = _with_sources(stored, record)
-            return record.model_copy(update={"source_turn_ids": joined.source_turn_ids, "metadata": joined.metadata})
-    if set(record.source_turn_ids) <= set(stored.source_turn_ids):
-        return stored
-    return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
+    happened = parse_time(noted, said_at)
+    said = next((mention for mention in mentions if happened and mention.interval.meets(happened)), None)
+    if happened and (said or not mentions):
+        return happened, said.text if said else noted
+    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)

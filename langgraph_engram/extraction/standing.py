@@ -51,41 +51,31 @@ def mark_standing(
         user_id: The scope's user.
         encoder: The store's.
     """
-    people = {session_id: _people_in(index, session_id) for session_id in {turn.session_id for turn in turns}}
+    people = {
+        session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+        for session_id in {turn.session_id for turn in turns}
+    }
     own = {turn.turn_id: turn for turn in turns if _is_users_own(turn, people[turn.session_id], user_id)}
-    kinds = {record.record_id: record.standing for record in records if _rests_on(record, own)}
-    said = [record for record in records if record.record_id in kinds and not record.standing]
-    quoted = {turn_id: _quotations_in(turn) for turn_id, turn in own.items()}
-    said = [
-        record for record in said if _is_as_said(record) and not _is_quoted(record, quoted[record.source_turn_ids[-1]])
-    ]
+    quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in own.items()}
+    rests_on = {record.record_id: record.source_turn_ids[-1] for record in records if _is_theirs(record, own)}
+    kinds = {record.record_id: record.standing for record in records if record.record_id in rests_on}
+    unmarked = (record for record in records if record.record_id in rests_on and not record.standing)
+    said = [record for record in unmarked if _is_as_said(record, quotations[rests_on[record.record_id]])]
     if said and encoder.name == VECTOR_SPACE:
         vectors = encoder.encode([record.indexed_text for record in said])
         texts = [own_words(record.content, record.speaker) for record in said]
         found = load_model().classify(texts, vectors)
-        kinds |= {
-            record.record_id: None if _only_asks(text, kind) else kind
-            for record, text, kind in zip(said, texts, found, strict=True)
-        }
-    return [
-        record
-        if record.standing == kinds.get(record.record_id)
-        else record.model_copy(update={"standing": kinds.get(record.record_id)})
-        for record in records
-    ]
-
-
-def _people_in(index: ScopeIndex, session_id: str) -> set[str]:
-    return {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+        for record, text, kind in zip(said, texts, found, strict=True):
+            kinds[record.record_id] = None if _only_asks(text, kind) else kind
+    return [record.model_copy(update={"standing": kinds.get(record.record_id)}) for record in records]
 
 
 def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
     """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    is_alone = len(people | {turn.speaker}) == 1
-    return turn.role == "user" and (is_alone or turn.speaker.casefold() in (user_id.casefold(), "user"))
+    return turn.role == "user" and (people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user"))
 
 
-def _rests_on(record: Record, own: Collection[str]) -> bool:
+def _is_theirs(record: Record, own: Collection[str]) -> bool:
     """Return whether the last turn that a record cites is the user's own; an assistant may have asked before."""
     return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in own
 
@@ -95,19 +85,13 @@ def _only_asks(text: str, kind: Standing | None) -> bool:
     return kind != "instruction" and (begins_question(text) or (kind == "identity" and is_question(text)))
 
 
-def _is_as_said(record: Record) -> bool:
-    return own_words(record.content, record.speaker) != record.content
-
-
-def _quotations_in(turn: Turn) -> list[list[str]]:
-    """Return the words of each quotation in a turn."""
-    return [words(quotation) for quotation in QUOTATION.findall(turn.text)]
-
-
-def _is_quoted(record: Record, quotations: Sequence[Sequence[str]]) -> bool:
-    """Return whether a sentence is mostly a quotation, or part of one, or says nothing."""
-    said = words(own_words(record.content, record.speaker))
-    return not said or any(
+def _is_as_said(record: Record, quotations: Sequence[Sequence[str]]) -> bool:
+    """Return whether a record is in the speaker's words: no quotation, mostly, nor part of one, and not nothing."""
+    own = own_words(record.content, record.speaker)
+    said = words(own)
+    if own == record.content or not said:
+        return False
+    return not any(
         _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said))
         for quoted in quotations
     )

@@ -55,11 +55,7 @@ def records_view(settings: DimMemSettings) -> View:
     """Ask for records without relations (section 3.2), of the dimensions that the settings leave (section 4.3)."""
     named = DIMENSIONS if settings.dimensions else ()
     dimensions = [name for name in named if settings.causal or name not in CAUSES]
-    return View(
-        "dimensional",
-        lambda batch: ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages),
-        dimensions,
-    )
+    return View("dimensional", ExtractRecords, dimensions)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ EXHAUSTIVE = Wording(
 """All that is possible, without refusing once retrieval went deep (appendix B)."""
 
 
-KEY_SENTENCES = View("key_sentence", lambda batch: ExtractKeySentences(batch.turns, batch.context, batch.shown))
+KEY_SENTENCES = View("key_sentence", ExtractKeySentences)
 """What is asked of a batch of turns (section 3.2, Level 1)."""
 
 

@@ -25,8 +25,8 @@ SUMMARIES = "Summaries:"
 OTHERS = "Turns:"
 
 
-FACTS = View("factual", lambda batch: ExtractFacts(batch.turns, batch.context, batch.shown))
-RELATIONS = View("relational", lambda batch: ExtractRelations(batch.turns, batch.context, batch.shown), may_label=False)
+FACTS = View("factual", ExtractFacts)
+RELATIONS = View("relational", ExtractRelations, may_label=False)
 """The two views of a batch of turns (section 2.1)."""
 
 

@@ -17,6 +17,7 @@ from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.features import covered_by_syntheses
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -59,13 +60,9 @@ class ScopeView:
 
     def active_in(self, session_id: str) -> list[Record]:
         """Return the active records of a session, in order of time, without passages: none is summarized."""
-        new = self._new_records
-        stored = [record for record in self.index.records.in_session(session_id) if record.record_id not in new]
-        found = [
-            record
-            for record in [*stored, *new.values()]
-            if record.session_id == session_id and record.status == "active" and not record.is_passage
-        ]
+        stored = {record.record_id: record for record in self.index.records.in_session(session_id)}
+        new = {key: record for key, record in self._new_records.items() if record.session_id == session_id}
+        found = [record for record in (stored | new).values() if record.status == "active" and not record.is_passage]
         return sorted(found, key=lambda record: (record.seq, record.part))
 
     def all_syntheses(self) -> list[Synthesis]:
@@ -119,14 +116,7 @@ class Scheduler:
     def tasks(
         self, run_id: str, view: ScopeView, session_ids: Iterable[str], otherwise: Sequence[Turn]
     ) -> list[PendingTask]:
-        """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried.
-
-        Args:
-            run_id: The run.
-            view: What is stored once the run has written its records.
-            session_ids: The sessions that it is about.
-            otherwise: The turns of a task whose records cite none.
-        """
+        """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried."""
         jobs = self.jobs(view, session_ids)
         return pending_syntheses(run_id, view.index, jobs, [UNFINISHED] * len(jobs), otherwise)
 
@@ -136,12 +126,7 @@ class Scheduler:
         return [*waiting, *uncovered_records(view, session_id)]
 
     def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
-        """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended.
-
-        Args:
-            buffer: Records that no synthesis covers, in order.
-            closed: Whether the session has ended: nothing is waited for to fill a window.
-        """
+        """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
         is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
         is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
         return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
@@ -156,15 +141,7 @@ def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
 def pending_syntheses(
     run_id: str, index: ScopeIndex, jobs: Sequence[SynthesisJob], reasons: Sequence[str], otherwise: Sequence[Turn] = ()
 ) -> list[PendingTask]:
-    """Return a task for each job that has a reason, but those without any turn.
-
-    Args:
-        run_id: The run that leaves them.
-        index: Where the turns are stored.
-        jobs: The syntheses.
-        reasons: Why each is not written; empty for one that is.
-        otherwise: The turns of a task whose records cite none.
-    """
+    """Return a task for each job that is not written for some reason, on what its records cite, or `otherwise`."""
     return [
         pending_task(run_id, turns, "synthesize", reason)
         for job, reason in zip(jobs, reasons, strict=True)
@@ -172,33 +149,24 @@ def pending_syntheses(
     ]
 
 
-def with_new_status(index: ScopeIndex, records: Sequence[Record]) -> list[Record]:
-    """Return the stored records that are written with another status."""
-    stored = {record.record_id: index.records.get(record.record_id) for record in records}
-    return [record for record in records if (old := stored[record.record_id]) and old.status != record.status]
-
-
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
     """Return the active syntheses that cover a record which is written with another status.
 
-    Args:
-        index: What is stored.
-        written: The records that are written, those included that others are merged into.
-
-    Returns:
-        Each as stale where what it tells has changed; else it covers what its records were merged into as well.
+    Each is stale where what it tells has changed; else it covers what its records were merged into as well.
     """
     by_id = {record.record_id: record for record in written}
-    changed = {record.record_id: record for record in with_new_status(index, written)}
+    stored = {key: index.records.get(key) for key in by_id}
+    changed = {key: by_id[key] for key, old in stored.items() if old and old.status != by_id[key].status}
     found: list[Synthesis] = []
     for synthesis in index.syntheses.items if changed else ():
         covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
         if synthesis.status != "active" or not covered:
             continue
-        replaced = {record.record_id: by_id.get(record.superseded_by or "") for record in covered}
-        if any(is_outdated(synthesis.text, record, replaced[record.record_id]) for record in covered):
+        replaced = [(record, by_id.get(record.superseded_by or "")) for record in covered]
+        merged = [made.record_id for _, made in replaced if made]
+        if any(is_outdated(synthesis.text, record, made) for record, made in replaced):
             found.append(synthesis.model_copy(update={"status": "stale"}))
-        elif merged := [made.record_id for record in covered if (made := replaced[record.record_id])]:
+        elif merged:
             ids = list(dict.fromkeys([*synthesis.covered_record_ids, *merged]))
             found.append(synthesis.model_copy(update={"covered_record_ids": ids}))
     return found
@@ -207,19 +175,39 @@ def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synt
 def is_outdated(text: str, record: Record, replacement: Record | None = None) -> bool:
     """Return whether a narrative has to be told anew, now that a record which it covers has this status.
 
-    Args:
-        text: The narrative.
-        record: The record as it stands now. Once restored it may be told again; one that the narrative left out changes
-            nothing when it goes.
-        replacement: What it was merged into, if it was: a merge that adds nothing to the narrative changes nothing.
+    A record that it left out changes nothing when it goes, nor does a merge into what adds nothing to the narrative.
     """
     if record.status == "active":
         return True
     told, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
     if len(stems & told) < LEAST_TOLD * len(stems):
         return False
-    is_merged = record.status == "merged" and replacement is not None
-    return not (is_merged and replacement and told.issuperset(content_stems(replacement.content)))
+    merged_into = replacement if record.status == "merged" else None
+    return merged_into is None or not told.issuperset(content_stems(merged_into.content))
+
+
+def is_covered_elsewhere(synthesis: Synthesis, index: ScopeIndex) -> bool:
+    """Return whether other syntheses cover all that a new one covers."""
+    others = [stored for stored in index.syntheses.items if stored.synthesis_id != synthesis.synthesis_id]
+    covered = {record_id for other in others for record_id in other.covered_record_ids}
+    return synthesis.synthesis_id not in index.syntheses and covered.issuperset(synthesis.covered_record_ids)
+
+
+def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) -> bool:
+    """Return whether something that a new synthesis covers, or goes back to, was forgotten while it was written."""
+    records, events = synthesis.covered_record_ids, synthesis.seed_event_ids
+    return any(record_id in before.records and record_id not in now.records for record_id in records) or any(
+        event_id in before.events and event_id not in now.events for event_id in events
+    )
+
+
+def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
+    """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
+    now = [index.records.get(record.record_id) for record in job.records]
+    is_told_anew = any(
+        record is None or (record.status != "active" and is_outdated(synthesis.text, record)) for record in now
+    )
+    return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
 
 
 def by_mention(record: Record) -> tuple[float, str, int, int]:
@@ -232,15 +220,7 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
     sizes = [count_tokens(record.content) for record in records]
     wanted = -(-sum(sizes) // limit)
     target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
-    parts: list[list[Record]] = []
-    held = 0
-    for record, size in zip(records, sizes, strict=True):
-        if not parts or held + size > target:
-            parts.append([])
-            held = 0
-        parts[-1].append(record)
-        held += size
-    return parts
+    return [list(records[start:end]) for start, end in buffers(sizes, target)]
 
 
 def uncovered_records(view: ScopeView, session_id: str) -> list[Record]:

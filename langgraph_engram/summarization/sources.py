@@ -13,39 +13,28 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import by_mention
 from langgraph_engram.temporal.datetimes import epoch_seconds
 
-SEEDS = 15
-"""K, seed records from history (StructMem section 2.2)."""
-HISTORY_TOKENS = 100
-"""Tokens of history shown beside the buffer."""
-SHOWN_TOKENS = 380
-"""Tokens of a buffer that it is written from."""
-
 
 @dataclass(frozen=True)
 class SourceLimits:
     """How much a synthesis is written from."""
 
-    seeds: int = SEEDS
-    """0 for the buffer alone."""
-    history_tokens: int = HISTORY_TOKENS
-    shown_tokens: int = SHOWN_TOKENS
+    seeds: int = 15
+    """K, seed records from history (StructMem section 2.2); 0 for the buffer alone."""
+    history_tokens: int = 100
+    """Tokens of history shown beside the buffer."""
+    shown_tokens: int = 380
+    """Tokens of a buffer that it is written from."""
 
 
 LIMITS = SourceLimits()
 
 
 def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
-    """Return the earlier records that a buffer is summarized beside.
+    """Return the earlier records that a buffer is summarized beside, in order of time.
 
-    Args:
-        index: What is stored of the scope, the buffer included.
-        buffer: At least one record.
-        limits: How many seeds are taken, and the tokens that they and what they bring may fill.
-
-    Returns:
-        The active records of the seeds' utterances (StructMem Eq. 4: those of one timestamp), in order of time. Seeds
-        are the K records nearest to the mean of the buffer's vectors among those mentioned before the buffer begins;
-        none is of the buffer itself, and a record of unknown time is no history.
+    They are the active records of the seeds' utterances (StructMem Eq. 4: those of one timestamp). Seeds are the K
+    records nearest to the mean of the buffer's vectors among those mentioned before the buffer begins; none is of the
+    buffer itself, and a record of unknown time is no history.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
@@ -71,15 +60,14 @@ def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
     if sum(count_tokens(record.content) for record in buffer) <= limit:
         return list(buffer)
     counts = stem_counts(buffer)
+    ranked = sorted(
+        enumerate(buffer), key=lambda placed: (placed[1].event_start is None, -centrality(placed[1], counts))
+    )
     ranks = Counter[str]()
     order: list[tuple[int, int]] = []
-    ranked = sorted(
-        range(len(buffer)),
-        key=lambda position: (buffer[position].event_start is None, -centrality(buffer[position], counts)),
-    )
-    for position in ranked:
-        order.append((ranks[buffer[position].event_id], position))
-        ranks[buffer[position].event_id] += 1
+    for position, record in ranked:
+        order.append((ranks[record.event_id], position))
+        ranks[record.event_id] += 1
     chosen: list[int] = []
     for _, position in sorted(order):
         size = count_tokens(buffer[position].content)

@@ -1,9 +1,16 @@
-"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 3.3)."""
+"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 3.3).
+
+A small model that writes fluent records still makes things up across them ("raising over $10,000"), or writes about its
+task ("The new memories build upon the earlier ones"). Words cannot be verified record by record, for a narrative has
+its own; numbers, repeats and the words of the task can.
+"""
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
@@ -11,14 +18,22 @@ from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.checks import narrative_fault, shorten
 from langgraph_engram.summarization.scheduling import SynthesisJob
 from langgraph_engram.summarization.sources import LIMITS, SourceLimits, history_of, shown_records
+from langgraph_engram.temporal.datetimes import format_day
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, words
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
 QUOTED = "quoted"
 """The name in the ledger of what no model wrote."""
+ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
+"""The number of an item of a list; it says nothing."""
+TASK = re.compile(r"\b(?:new|earlier)\s+memor(?:y|ies)\b", re.IGNORECASE)
+"""What the prompt calls its records, and nobody else does."""
+MOST_REPEATED = 0.25
+"""Share of a narrative's sentences that may say what an earlier one said."""
 
 
 @dataclass(frozen=True)
@@ -41,57 +56,43 @@ class SynthesisWriter:
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
-    def write(self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob]) -> WrittenSyntheses:
-        """Return a synthesis for each job that could be written.
-
-        Args:
-            index: What is stored of the scope.
-            scope_key: The key of the scope.
-            jobs: What is due.
-        """
+    def write(
+        self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob], *, cannot_write: bool
+    ) -> WrittenSyntheses:
+        """Return a synthesis for each job that could be written; quotes where the model has shown that it cannot."""
         if not jobs:
             return WrittenSyntheses()
-        histories = [history_of(index, job.records, self.limits) for job in jobs]
-        questions = [
-            WriteSynthesis(
-                tuple(shown_records(job.records, self.limits.shown_tokens)), tuple(history), self.settings.max_words
-            )
-            for job, history in zip(jobs, histories, strict=True)
-        ]
-        results = self._ask(questions)
-        texts = [self._text(question, result) for question, result in zip(questions, results, strict=True)]
-        done = [
-            (job, _synthesis(scope_key, job, history, text, quoted=quoted))
-            for job, history, (text, quoted) in zip(jobs, histories, texts, strict=True)
-            if text
-        ]
-        reasons = ["" if text else _reason(result) for (text, _), result in zip(texts, results, strict=True)]
-        return WrittenSyntheses(done, reasons, [entry_of("synthesize", results)])
+        questions = [self._question(index, job) for job in jobs]
+        results = self._ask(questions, cannot_write=cannot_write)
+        written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
+        for job, question, result in zip(jobs, questions, results, strict=True):
+            text, quoted = self._text(question, result)
+            if text:
+                written.done.append((job, _synthesis(scope_key, job, question.history, text, quoted=quoted)))
+            failure = result.failure.reason if result.failure else EMPTY
+            written.reasons.append("" if text else failure)
+        return written
 
-    def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
-        """Let the model write, or quote where it has shown that it cannot."""
-        is_able = self.settings.method == "auto" and not self.model.capability.is_lacking
-        if self.settings.method == "written" or is_able:
+    def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
+        shown = shown_records(job.records, self.limits.shown_tokens)
+        return WriteSynthesis(tuple(shown), tuple(history_of(index, job.records, self.limits)), self.settings.max_words)
+
+    def _ask(self, questions: Sequence[WriteSynthesis], *, cannot_write: bool) -> list[LLMResult[str]]:
+        if self.settings.method == "written" or (self.settings.method == "auto" and not cannot_write):
             return self.model.ask_all(questions)
-        return [
-            LLMResult(answer=extractive_narrative(question), usage=UsageEntry(node="", model=QUOTED))
-            for question in questions
-        ]
+        usage = UsageEntry(node="", model=QUOTED)
+        return [LLMResult(extractive_narrative(question), usage, by_rule=True) for question in questions]
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
         """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
-        is_verified = self.verify and self.settings.method != "written" and result.usage.model != QUOTED
+        is_verified = self.verify and self.settings.method != "written" and not result.by_rule
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
         if not fault:
-            return text, result.by_rule or result.usage.model == QUOTED
+            return text, result.by_rule
         LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
         LOG.debug("why it is quoted: %s", fault)
         return extractive_narrative(question), True
-
-
-def _reason(result: LLMResult[str]) -> str:
-    return result.failure.reason if result.failure else EMPTY
 
 
 def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
@@ -107,3 +108,49 @@ def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], tex
         covered_record_ids=list(dict.fromkeys([*(stale.covered_record_ids if stale else []), *ids])),
         seed_event_ids=list(dict.fromkeys(record.event_id for record in history)),
     )
+
+
+def narrative_fault(text: str, records: Sequence[Record]) -> str:
+    """Return what is wrong with a narrative of these records; empty if nothing is."""
+    return _unsupported_number(text, records) or _mentions_task(text, records) or _repeats_itself(text)
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text without its end where it runs on: whole sentences of at most `most` words."""
+    if len(text.split()) <= most:
+        return text.strip()
+    kept: list[str] = []
+    for sentence in split_sentences(text):
+        if len(" ".join([*kept, sentence]).split()) > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def _unsupported_number(text: str, records: Sequence[Record]) -> str:
+    numbers = NUMBER.findall(ENUMERATION.sub("", text))
+    if not numbers:
+        return ""
+    known = " ".join(part for record in records for part in _texts(record))
+    missing = missing_number(numbers, {*numbers_in(known), *spelled_numbers(words(known))})
+    return f"the number {missing!r} is in none of its records" if missing else ""
+
+
+def _texts(record: Record) -> list[str]:
+    times = (record.mentioned_at, record.event_start, record.event_end)
+    days = [f"{format_day(time)} {time:%Y %m %d}" for time in times if time]
+    return [record.content, record.time_text, record.reason, record.purpose, *days]
+
+
+def _mentions_task(text: str, records: Sequence[Record]) -> str:
+    match = TASK.search(text)
+    if not match or any(match.group().casefold() in record.content.casefold() for record in records):
+        return ""
+    return f"it is about {match.group().casefold()!r}, not about what they say"
+
+
+def _repeats_itself(text: str) -> str:
+    sentences = [plain for sentence in split_sentences(text) if (plain := " ".join(words(sentence)))]
+    repeats = len(sentences) - len(set(sentences))
+    too_many = repeats > MOST_REPEATED * len(sentences)
+    return f"{repeats} of its {len(sentences)} sentences are repeats" if too_many else ""

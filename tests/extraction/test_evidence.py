@@ -7,13 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.extraction.evidence import verify_record
-from langgraph_engram.extraction.records import RecordBuilder
-from langgraph_engram.extraction.support import LONG_TURN, support_of
+from langgraph_engram.extraction.records import build_records
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.rule_model.turns import extract_records
-from langgraph_engram.schema import Turn
+from langgraph_engram.schema import Prompt, Turn
 from langgraph_engram.settings import VerifySettings
 
 
@@ -41,6 +40,7 @@ def verdict(turn, record):
         ("It cost $1,200.50 in all.", "Ana paid 1,200.50 for it."),
         ("We met Runa in Oslo.", "Ana met Runa in Oslo."),
         ("I moved.", "Ana moved."),
+        ("I went to a pottery class yesterday and loved it.", "Ana attended a pottery class and loved it."),
         ("I sold my iPhone on eBay.", "Ana sold her iPhone on eBay."),
         ("I camped yesterday.", "Ana camped on 7 May 2023."),
         ("I camp today.", "Ana camped on 8 May 2023."),
@@ -60,14 +60,22 @@ def test_what_the_sources_say_stands(verdict, said, content):
         ("I bought 3 trees.", "Ana bought 30 trees.", "'30'"),
         ("My sister lives there.", "Ana's sister Runa lives there.", "'Runa'"),
         ("I camped yesterday.", "Ana camped on 3 May 2023.", "'3 May 2023'"),
+        ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
+        ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
+        (
+            "I went to a pottery class.",
+            "Ana dreams of sailing around the world alone.",
+            "alon, around, dream",
+        ),
     ],
 )
 def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):
-    """The reason names what is missing."""
-    verified = verdict(said, content)
+    """The reason names what is missing, or turned around; what was quarantined already keeps its own."""
+    verified, before = verdict(said, content), verdict(said, content, status="quarantined", reject_reason="no source")
 
     assert verified.status == "quarantined"
     assert named in verified.reject_reason
+    assert before.reject_reason == "no source"
 
 
 def test_an_image_is_evidence(verdict):
@@ -108,28 +116,16 @@ def test_what_a_turn_beside_the_source_gives_is_evidence_and_joins_the_sources(t
     assert (from_context.status, from_context.source_turn_ids) == ("active", ["t1"])
 
 
-@pytest.mark.parametrize(
-    ("said", "content", "reason"),
-    [
-        ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
-        ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
-    ],
-)
-def test_a_record_does_not_turn_what_was_said_around(verdict, said, content, reason):
-    """What is denied was denied, and what is stated was not."""
-    verified = verdict(said, content)
-
-    assert (verified.status, verified.reject_reason) == ("quarantined", reason)
-
-
-def test_the_rest_of_a_shared_prompt_is_evidence(store, turn, record, event, to_remember):
+def test_the_rest_of_a_shared_prompt_is_evidence(store, keep, turn, record, event, to_remember):
     """Short events share a prompt: what one of them names, a record of the other may name as well."""
     turns = [
         turn(0, "I joined a chess club in Bergen."),
         turn(1, "Is it far?"),
         turn(2, "No. The club has 40 members."),
     ]
-    state = {"request": to_remember(), "turns": turns, "events": [event(0, 0), event(1, 1, 2)]}
+    keep(turns=turns)
+    prompts = [Prompt(turn_ids=["t0", "t1", "t2"])]
+    state = {"request": to_remember(), "events": [event(0, 0), event(1, 1, 2)], "prompts": prompts}
     drawn = record(2, "Ana's chess club in Bergen has 40 members.", event_id="e1")
 
     (verified,) = Verify(store, VerifySettings())({**state, "records": [drawn]})["records"]
@@ -137,16 +133,10 @@ def test_the_rest_of_a_shared_prompt_is_evidence(store, turn, record, event, to_
     assert (verified.status, verified.source_turn_ids) == ("active", ["t0", "t2"])
 
 
-def test_what_is_quarantined_already_keeps_its_reason(verdict):
-    """The first reason stands."""
-    verified = verdict("Hi.", "Ana has 7 cats.", status="quarantined", reject_reason="no source")
-
-    assert verified.reject_reason == "no source"
-
-
-def test_verification_can_be_turned_off(store, turn, record, to_remember):
+def test_verification_can_be_turned_off(store, keep, turn, record, to_remember):
     """As under the papers' presets."""
-    state = {"request": to_remember(), "turns": [turn(0)], "events": [], "records": [record(0, "Ana has 7 cats.")]}
+    keep(turns=[turn(0)])
+    state = {"request": to_remember(), "events": [], "records": [record(0, "Ana has 7 cats.")]}
 
     assert Verify(store, VerifySettings(enabled=False))(state) == {}
     assert Verify(store, VerifySettings())(state)["records"][0].status == "quarantined"
@@ -154,8 +144,8 @@ def test_verification_can_be_turned_off(store, turn, record, to_remember):
 
 def test_the_turns_of_earlier_calls_are_evidence(store, keep, turn, record, event, to_remember):
     """A record may cite, and take names from, what an earlier call of its event stored."""
-    keep(turns=[turn(0, "I have 7 cats, with Runa.")])
-    state = {"request": to_remember(), "turns": [turn(1)], "events": [event(0, 0, 1)]}
+    keep(turns=[turn(0, "I have 7 cats, with Runa."), turn(1)])
+    state = {"request": to_remember(), "events": [event(0, 0, 1)]}
 
     update = Verify(store, VerifySettings())({**state, "records": [record(0, "Ana and Runa have 7 cats.")]})
 
@@ -185,7 +175,7 @@ SAID = st.lists(st.one_of(st.sampled_from(SENTENCES), st.text(max_size=40)), min
 
 def build_all(turns, candidates):
     sentences = number_sentences(turns)
-    return RecordBuilder("scope").build(sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
+    return build_records("scope", sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
 
 
 @settings(max_examples=60)
@@ -206,15 +196,6 @@ def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
         verify_record(record, [by_id[turn_id] for turn_id in record.source_turn_ids], turns) for record in records
     ]
     assert [(record.content, record.reject_reason) for record in verified if record.status != "active"] == []
-
-
-def test_words_that_nobody_said_are_no_memory(verdict):
-    """A paraphrase may change words, but most of them must have been said."""
-    close = verdict("I went to a pottery class yesterday and loved it.", "Ana attended a pottery class and loved it.")
-    far = verdict("I went to a pottery class.", "Ana dreams of sailing around the world alone.")
-
-    assert close.status == "active"
-    assert (far.status, far.reject_reason) == ("quarantined", "most of its words were not said: alon, around, dream")
 
 
 @pytest.mark.parametrize(
@@ -258,10 +239,10 @@ def test_a_number_of_the_question_is_evidence_for_the_reply_quoted_with_it(turn,
 @pytest.mark.parametrize(("role", "status"), [("assistant", "quarantined"), ("user", "active")])
 def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, turn, record, to_remember, role, status):
     """Recalled text that comes back in a reply would confirm itself; a user may say a thing twice."""
-    keep(records=[record(0, "Ana went camping by the lake in Norway.")])
     again = turn(5, "You went camping by the lake in Norway.", role=role, speaker=role)
+    keep(turns=[again], records=[record(0, "Ana went camping by the lake in Norway.")])
     recycled = record(5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker=role)
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
+    state = {"request": to_remember(), "events": [], "records": [recycled]}
 
     (verified,) = Verify(store, VerifySettings())(state)["records"]
 
@@ -274,23 +255,13 @@ def test_recycled_memory_is_found_behind_records_with_more_of_its_rare_words(sto
     louder = [record(seq, f"Norway, lake, camping! Norway, lake, camping! {seq}") for seq in range(1, 9)]
     others = [record(seq, f"Ben went to work, he went there again {seq}") for seq in range(11, 19)]
     whole = "Ana went camping by the lake in Norway with all of her cousins and their neighbours from the old street."
-    keep(records=[*louder, *others, record(0, whole)])
     again = turn(5, "You went camping by the lake in Norway.", role="assistant", speaker="assistant")
+    keep(turns=[again], records=[*louder, *others, record(0, whole)])
     recycled = record(
         5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker="assistant"
     )
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
+    state = {"request": to_remember(), "events": [], "records": [recycled]}
 
     (verified,) = Verify(store, VerifySettings())(state)["records"]
 
     assert verified.reject_reason == "it recycles the record r0"
-
-
-def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
-    """A pasted page gives hundreds of records; to read it for each would take minutes."""
-    page = turn(0, "I went camping by the lake. " * 2_000)
-
-    first, again = support_of(page), support_of(page)
-
-    assert len(page.text) > LONG_TURN
-    assert again is first

@@ -1,16 +1,14 @@
 """What is asked of a model for records, and what becomes of a model that cannot write them."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
 from langgraph_engram.extraction import extractor
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.capability import is_poor
-from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import RecordBuilder
+from langgraph_engram.extraction.extractor import Extractor, is_poor
 from langgraph_engram.llm.base import MOST_POOR, Failure
+from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem import records_view
 from langgraph_engram.papers.structmem import FACTS, RELATIONS
@@ -58,10 +56,10 @@ def test_one_answer_holds_events_records_and_relations(batch):
     )
     model = FakeModel([answer])
 
-    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents"]
-    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
+    assert [record.kind for record in found.records] == ["dimensional"] * 10 + ["relational"]
     assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
     assert (spent.calls, found.failure) == (1, "")
 
@@ -72,10 +70,10 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
-    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract([batch])
+    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract("scope", [batch])
 
     assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{kind for kind, _ in views.drafts} for views in found] == [{"factual"}, {"relational"}]
+    assert [{record.kind for record in view.records} for view in found] == [{"factual"}, {"relational"}]
     assert spent.calls == 2
 
 
@@ -83,14 +81,13 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
     """What was said becomes the records; what the model skips does not."""
     model = FakeModel([lump(), labels(skipped=(3,))])
 
-    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    records = RecordBuilder("scope").build(found.sentences, batch.event_of, found.drafts)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
-    assert [record.content for record in records] == [
+    assert [record.content for record in found.records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
     ]
-    assert {record.source_turn_ids[0] for record in records} == {f"t{seq}" for seq in range(10) if seq != 2}
+    assert {record.source_turn_ids[0] for record in found.records} == {f"t{seq}" for seq in range(10) if seq != 2}
     assert spent.calls == 2
 
 
@@ -99,8 +96,8 @@ def test_a_model_that_never_writes_well_is_asked_to_label_only(batch):
     model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
     asking = Extractor(model, ExtractSettings())
 
-    asking.extract([batch] * MOST_POOR)
-    asking.extract([batch])
+    asking.extract("scope", [batch] * MOST_POOR)
+    asking.extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
 
@@ -110,8 +107,8 @@ def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
     poor = FakeModel([*[lump(), labels()] * MOST_POOR, *[labels()] * 8])
     good = FakeModel([record_each()] * 10)
 
-    Extractor(poor, ExtractSettings()).extract([batch] * 10)
-    Extractor(good, ExtractSettings()).extract([batch] * 10)
+    Extractor(poor, ExtractSettings()).extract("scope", [batch] * 10)
+    Extractor(good, ExtractSettings()).extract("scope", [batch] * 10)
 
     assert asked(poor).count("ExtractEvents") == MOST_POOR
     assert asked(good) == ["ExtractEvents"] * 10
@@ -121,7 +118,7 @@ def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
     """Each time-out costs its whole length."""
     model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
 
-    Extractor(model, ExtractSettings()).extract([batch] * 2)
+    Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
 
     assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
 
@@ -130,7 +127,7 @@ def test_a_few_words_show_nothing_of_what_a_model_can(batch):
     """A batch that any answer fits shows nothing."""
     asking = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
 
-    asking.extract([replace(batch, turns=batch.turns[:3])])
+    asking.extract("scope", [replace(batch, turns=batch.turns[:3])])
 
     assert not asking.model.capability.is_shown
     assert not asking.model.capability.is_lacking
@@ -142,7 +139,7 @@ def test_one_good_answer_shows_what_a_model_can(batch):
     asking = Extractor(model, ExtractSettings())
 
     for _ in range(4):
-        asking.extract([batch])
+        asking.extract("scope", [batch])
 
     assert asked(model)[-1] == "ExtractEvents"
 
@@ -152,13 +149,13 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
-    found, spent = Extractor(model, ExtractSettings()).extract([batch])
+    found, spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [
         ["t0", "t1", "t2", "t3", "t4"],
         ["t5", "t6", "t7", "t8", "t9"],
     ]
-    assert [len(part.drafts) for part in found] == [5, 5]
+    assert [len(part.records) for part in found] == [5, 5]
     assert (asked(model), spent.calls) == (["ExtractEvents"] * 3, 3)
 
 
@@ -168,10 +165,10 @@ def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     cut_off = Failure("too_long", "cut off")
     model = FakeModel([cut_off, half, cut_off, SentenceLabels(labels=labels().labels[:5])])
 
-    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
     assert asked(model) == ["ExtractEvents"] * 3 + ["LabelSentences"]
-    assert [len(part.drafts) for part in found] == [5, 5]
+    assert [len(part.records) for part in found] == [5, 5]
 
 
 @pytest.mark.parametrize("kind", ["invalid", "timeout"])
@@ -179,9 +176,9 @@ def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
     """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
     model = FakeModel([Failure(kind, "no JSON"), labels()])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert (len(found.drafts), found.failure) == (10, "")
+    assert (len(found.records), found.failure) == (10, "")
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
@@ -190,9 +187,9 @@ def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(batch, kin
     model = FakeModel([Failure(kind, "gone")])
     asking = Extractor(model, ExtractSettings())
 
-    (found,), _ = asking.extract([batch])
+    (found,), _ = asking.extract("scope", [batch])
 
-    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert (found.records, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
     assert not asking.model.capability.is_lacking
 
 
@@ -203,10 +200,9 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(batch, monkeypatch):
 
     monkeypatch.setattr(extractor, "LABELLED_SENTENCES", 4)
 
-    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    builder = RecordBuilder("scope")
-    records = [record for part in found for record in builder.build(part.sentences, batch.event_of, part.drafts)]
+    records = [record for part in found for record in part.records]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
@@ -224,9 +220,9 @@ def test_labels_that_fail_leave_the_first_answer(batch):
     """Little is better than nothing."""
     model = FakeModel([lump(), Failure("invalid", "no JSON")])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
+    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert [candidate.content for _, candidate in found.drafts] == ["Ana is a traveller."]
+    assert [record.content for record in found.records] == ["Ana is a traveller."]
 
 
 @pytest.mark.parametrize(("method", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
@@ -235,7 +231,7 @@ def test_settings_may_decide(batch, method, question):
     answer = Extraction(records=[]) if method == "written" else labels()
     model = FakeModel([answer])
 
-    Extractor(model, ExtractSettings(method=method), (records_view(DimMemSettings()),)).extract([batch])
+    Extractor(model, ExtractSettings(method=method), (records_view(DimMemSettings()),)).extract("scope", [batch])
 
     assert asked(model) == [question]
 
@@ -256,18 +252,12 @@ def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(batch, sources, p
     assert is_poor(batch, sources) is poor
 
 
-def test_little_said_may_give_no_record(turn):
-    """A short exchange may hold nothing to keep."""
-    said = turn(0, "I worked in Oslo.")
+@pytest.mark.parametrize(("places", "poor"), [((), False), (PLACES, True)])
+def test_little_said_may_give_no_record(turn, places, poor):
+    """A short exchange may hold nothing to keep; posters that ask something show it all the same."""
+    said = turn(0, "I worked in Oslo.", captions=[f"a poster: ready for {place}?" for place in places])
 
-    assert not is_poor(TurnBatch((said,), (), {"t0": "e0"}), [])
-
-
-def test_what_an_image_asks_is_no_question(turn):
-    """A poster that asks something is shown all the same: leaving it out leaves out what was said."""
-    shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
-
-    assert is_poor(TurnBatch((shown,), (), {"t0": "e0"}), [])
+    assert is_poor(TurnBatch((said,), (), {"t0": "e0"}), []) is poor
 
 
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
@@ -290,18 +280,9 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
     alone = batch_events(index, events, turns, ExtractSettings(call_tokens=0), 0)
 
-    assert [len(batch.event_ids) for batch in shared] == [2, 2]
+    assert [len(batch.event_starts) for batch in shared] == [2, 2]
     assert shared[0].event_starts == (0, 1)
-    assert [len(batch.event_ids) for batch in alone] == [1, 1, 1, 1]
-
-
-def test_numbers_run_through_all_events_of_a_batch(turn):
-    """One answer can cite any of their sentences."""
-    turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
-
-    batch = TurnBatch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
-
-    assert [sentence.number for sentence in batch.sentences] == [1, 2]
+    assert [len(batch.event_starts) for batch in alone] == [1, 1, 1, 1]
 
 
 def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event):
@@ -323,3 +304,17 @@ def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event)
     assert ([turn.turn_id for turn in first.turns], [turn.turn_id for turn in last.turns]) == (["t1"], ["t3"])
     assert [turn.turn_id for turn in last.context] == ["t1"]
     assert nobody == []
+
+
+def test_later_steps_are_told_what_was_read_and_what_the_model_cannot(store, keep, turn, event, to_remember):
+    """A run that is cut off and goes on elsewhere verifies and quotes as it would have here."""
+    turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
+    keep(turns=turns[:2])
+    model = FakeModel([Failure("timeout", "late"), labels()])
+    state = {"request": to_remember(), "run_id": "run", "turns": turns[2:], "events": [event(0, *range(10))]}
+
+    update = Extract(store, Extractor(model, ExtractSettings()), ExtractSettings(), 1)({**state, "boundaries": []})
+
+    (prompt,) = update["prompts"]
+    assert (prompt.turn_ids, prompt.context_turn_ids) == ([f"t{seq}" for seq in range(2, 10)], ["t1"])
+    assert update["cannot_write"] is True

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.extraction import records as records_module
-from langgraph_engram.extraction.records import NO_SOURCE, RecordBuilder
+from langgraph_engram.extraction.records import NO_SOURCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
@@ -17,7 +17,7 @@ def build(turn):
 
     def make(*drafts):
         said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
-        return RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
+        return build_records("scope", said, EVENT_OF, [("dimensional", draft) for draft in drafts])
 
     return make
 
@@ -54,7 +54,7 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
         ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
     ]
 
-    (record,) = RecordBuilder("scope").build(said, EVENT_OF, candidates)
+    (record,) = build_records("scope", said, EVENT_OF, candidates)
 
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
@@ -69,7 +69,7 @@ def test_a_relation_that_records_tell_already_is_left_out(turn):
         ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
     ]
 
-    records = RecordBuilder("scope").build(said, EVENT_OF, candidates)
+    records = build_records("scope", said, EVENT_OF, candidates)
 
     assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
 
@@ -82,23 +82,15 @@ def test_a_repeat_with_a_source_mends_one_without(build):
     assert (record.status, record.reject_reason) == ("active", "")
 
 
-def test_one_answer_gives_at_most_so_many_records(build, monkeypatch):
-    """Beyond the limit of an answer, drafts are ignored."""
-    monkeypatch.setattr(records_module, "MAX_RECORDS", 4)
+@pytest.mark.parametrize(("limit", "kept"), [(4, 4), (1, 3)])
+def test_one_answer_gives_at_most_so_many_records(build, monkeypatch, limit, kept):
+    """Beyond the limit of an answer drafts are ignored; a long text has as many records as sentences all the same."""
+    monkeypatch.setattr(records_module, "MAX_RECORDS", limit)
 
     records = build(*[RecordDraft(sources=[1], content=f"Fact {number}.") for number in range(9)])
 
-    assert [record.content for record in records] == ["Fact 0.", "Fact 1.", "Fact 2.", "Fact 3."]
-    assert [record.part for record in records] == [0, 1, 2, 3]
-
-
-def test_the_limit_never_cuts_what_was_said(build, monkeypatch):
-    """A long text has as many records as sentences, whatever the limit of an answer."""
-    monkeypatch.setattr(records_module, "MAX_RECORDS", 1)
-
-    records = build(*[RecordDraft(sources=[number]) for number in (1, 3)])
-
-    assert [record.source_turn_ids for record in records] == [["t0"], ["t2"]]
+    assert [record.content for record in records] == [f"Fact {number}." for number in range(kept)]
+    assert [record.part for record in records] == list(range(kept))
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
@@ -112,11 +104,20 @@ def test_a_candidate_without_words_keeps_what_was_said(build, content):
     ]
 
 
-def test_a_copy_is_kept_as_it_was_said(build):
-    """A model that copies leaves "I" without an owner; what was said has one."""
-    (record,) = build(RecordDraft(sources=[1], content="I went camping by the lake."))
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("I went camping by the lake.", "Ana: I went camping by the lake."),
+        ("Ana went camping by the lake.", "Ana went camping by the lake."),
+        ("I camped near my lake.", "Ana: I camped near my lake."),
+    ],
+    ids=["a copy", "rephrased", "first person"],
+)
+def test_words_that_speak_as_i_have_an_owner(build, content, kept):
+    """A copy, or a record in the first person, would be anybody's; who names "I" makes no copy."""
+    (record,) = build(RecordDraft(sources=[1], content=content))
 
-    assert record.content == "Ana: I went camping by the lake."
+    assert record.content == kept
 
 
 @pytest.mark.parametrize("sources", [[1], [1, 2], []])
@@ -134,7 +135,8 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
     second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
     copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
 
-    records = RecordBuilder("scope").build(
+    records = build_records(
+        "scope",
         number_sentences([first, second]),
         EVENT_OF,
         [("key_sentence", SourcedSentence(sources=[1], content=copy))],
@@ -146,32 +148,20 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
     ]
 
 
-def test_a_rephrased_sentence_keeps_its_new_words(build):
-    """To name who "I" is makes no copy of it."""
-    (record,) = build(RecordDraft(sources=[1], content="Ana went camping by the lake."))
+@pytest.mark.parametrize("noted", ["2023-06-01", "2023-07-09"])
+def test_a_time_that_is_said_precedes_one_that_is_noted(build, noted):
+    """The clock of the turn decides what its words mean, whatever a model noted; when it was mentioned is another."""
+    (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time=noted))
 
-    assert record.content == "Ana went camping by the lake."
-
-
-def test_words_that_speak_as_i_get_their_speaker(build):
-    """A record in the first person would be anybody's."""
-    (record,) = build(RecordDraft(sources=[1], content="I camped near my lake."))
-
-    assert record.content == "Ana: I camped near my lake."
-
-
-def test_a_time_that_is_said_precedes_one_that_is_noted(build):
-    """The clock of the turn decides what its words mean; a model's arithmetic does not."""
-    (record,) = build(RecordDraft(sources=[3], content="Ana leaves in June.", time="2023-07-09"))
-
-    assert (record.event_start.date().isoformat(), record.time_text) == ("2023-06-01", "1 June")
+    days = [moment.date().isoformat() for moment in (record.event_start, record.mentioned_at)]
+    assert (days, record.time_text, record.event_id) == (["2023-06-01", "2023-05-08"], "1 June", "e1")
 
 
 def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
     """Rules fill in place, reason and keywords."""
     said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
 
-    (record,) = RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+    (record,) = build_records("scope", said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
 
     assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
     assert {"Oslo", "Bergen"} <= set(record.keywords)
@@ -188,21 +178,11 @@ def test_odd_dates_are_read_or_left_open(build, time):
     assert record.event_start is None or record.event_start <= record.event_end
 
 
-def test_event_time_and_mention_time_are_kept_apart(build):
-    """What happens in June was mentioned in May, in the words of the turn."""
-    (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time="2023-06-01"))
-
-    assert record.event_start.date().isoformat() == "2023-06-01"
-    assert record.mentioned_at.date().isoformat() == "2023-05-08"
-    assert record.time_text == "1 June"
-    assert record.event_id == "e1"
-
-
 def test_a_sentence_has_no_dimensions(turn):
     """StructMem's facts and HyMem's key sentences are words and sources alone."""
     candidate = SourcedSentence(sources=[1], content="Ana camped.")
 
-    (record,) = RecordBuilder("scope").build(number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
+    (record,) = build_records("scope", number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
 
     assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 

@@ -8,6 +8,7 @@ from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
 MARKED = {"standing": "instruction"}
+ASSISTANT = {"role": "assistant", "speaker": "assistant"}
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +59,23 @@ def test_statements_are_told_by_kind(marked, text, kind):
     assert marked((text, {})) == kind
 
 
-def test_another_encoder_is_silent(marked, store):
-    """The weights mean nothing in another space."""
-    assert marked((ALWAYS, {}), encoder=store.encoder) is None
-
-
-def test_what_an_assistant_says_is_no_instruction(marked):
-    """Nor where a model has marked it."""
-    assert marked(("Hello.", {}), (ALWAYS, {"role": "assistant", "speaker": "assistant"})) is None
-
-
-def test_a_mark_on_an_assistants_words_is_taken_off(marked):
-    """A model may be wrong about whose statement it is."""
-    assert marked((ALWAYS, {"role": "assistant", "speaker": "assistant"}), **MARKED) is None
+@pytest.mark.parametrize(
+    ("said", "fields", "kind"),
+    [
+        ([("Hello.", {}), (ALWAYS, ASSISTANT)], {}, None),
+        ([(ALWAYS, ASSISTANT)], MARKED, None),
+        ([("Hi!", {"speaker": "Ben"}), (ALWAYS, {"speaker": "Cleo"})], {}, None),
+        ([("Hi!", {"speaker": "Ben"}), (ALWAYS, {"speaker": "Ana"})], {}, "instruction"),
+        ([(ALWAYS, {})], {"content": "Ana wants sources for medicine.", **MARKED}, "instruction"),
+        ([(ALWAYS, {})], {"content": "Ana wants sources for medicine."}, None),
+        ([('Please always call me "Captain" in your answers to me.', {})], {}, "instruction"),
+    ],
+    ids=["assistant", "marked assistant", "several", "by name", "marked", "reworded", "short quotation"],
+)
+def test_only_the_users_own_statements_stand(marked, store, said, fields, kind):
+    """An assistant instructs nobody, nor do friends one another; a model's mark on the user's words stays."""
+    assert marked(*said, **fields) == kind
+    assert marked(*said, encoder=store.encoder, **fields) == (kind and fields.get("standing"))
 
 
 @pytest.mark.parametrize(
@@ -84,29 +89,6 @@ def test_a_mark_on_an_assistants_words_is_taken_off(marked):
 def test_a_quoted_instruction_is_none(marked, text):
     """Quotation marks, lines of a reply and blocks of code hold the words of others."""
     assert marked((text, {}), content=f"Ana: {ALWAYS}") is None
-
-
-def test_a_short_quotation_inside_is_no_obstacle(marked):
-    """A word that is mentioned is quoted, and the sentence is not."""
-    assert marked(('Please always call me "Captain" in your answers to me.', {})) == "instruction"
-
-
-def test_among_several_people_nobody_instructs(marked):
-    """What one friend asks of another is not asked of an assistant."""
-    assert marked(("Hi!", {"speaker": "Ben"}), (ALWAYS, {"speaker": "Cleo"})) is None
-
-
-def test_among_several_people_the_user_is_known_by_name(marked):
-    """Ana's memory holds what Ana wants, whoever else speaks."""
-    assert marked(("Hi!", {"speaker": "Ben"}), (ALWAYS, {"speaker": "Ana"})) == "instruction"
-
-
-def test_the_mark_of_a_model_stays(marked):
-    """Words of a model's own are not classified."""
-    wanted = "Ana wants sources for medicine."
-
-    assert marked((ALWAYS, {}), content=wanted, **MARKED) == "instruction"
-    assert marked((ALWAYS, {}), content=wanted) is None
 
 
 def test_terms_are_words_signs_and_pairs():

@@ -81,16 +81,6 @@ def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, co
     assert f"[3] {asked.shown[-1]}" in asked.render()[-1].text
 
 
-def test_the_sentences_of_a_call_are_compressed_together(empty, first, thread, answering, compressor):
-    """After the one word that is tried, the sentences of the call come together, with their times written out."""
-    run(empty, answering(), first, thread, compressor)
-
-    probe, *batches = compressor.received
-    assert len(probe) == 1
-    assert [len(batch) for batch in batches] == [4]
-    assert "(7 May 2023)" in batches[0][-1]
-
-
 def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, compressor):
     """It is tried before the first question, when the turns are stored; then the run goes on from there."""
     model = answering()

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.llm.base import MOST_POOR, Failure
+from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.checks import shorten
 from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses, equal_parts
 from langgraph_engram.summarization.sources import LIMITS, SourceLimits, shown_records
+from langgraph_engram.summarization.writing import shorten
 from langgraph_engram.testing import FakeModel
 
 
@@ -22,10 +22,12 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(answers=("A story.",), poor=0, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen):
+    def run(
+        answers=("A story.",), cannot_write=False, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen
+    ):
         model = FakeModel(answers)
-        model.capability.note(poor=poor)
-        state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
+        known = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
+        state = {**known, "cannot_write": cannot_write}
         settings = SynthesisSettings(**chosen)
         scheduler = by(settings, min_tokens=min_tokens, most_tokens=most_tokens)
         update = Synthesize(store, model, settings, scheduler, limits)(state)
@@ -74,27 +76,20 @@ def test_a_closed_session_is_summarized(keep, near, event, synthesize):
     assert (written.text, written.covered_record_ids, written.status) == ("A story.", ["r0", "r1"], "active")
     assert (written.window_start, written.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
     assert update["synthesis_ids"] == [written.synthesis_id]
+    assert synthesize()[0] == []  # coverage is the watermark: the same run again writes nothing
 
 
-def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize):
-    """What it would invent is not stored: the records are quoted, and cost no call."""
+@pytest.mark.parametrize(
+    ("method", "cannot_write", "calls"), [("auto", True, 0), ("written", True, 1), ("quoted", False, 0)]
+)
+def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, method, cannot_write, calls):
+    """What it would invent is not stored: the records are quoted, and cost no call; a setting overrides it."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, update, (written,) = synthesize(poor=MOST_POOR)
+    asked, update, (written,) = synthesize(cannot_write=cannot_write, method=method)
 
-    assert asked == []
-    assert all(record.content in written.text for record in near)
-    assert (written.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
-
-
-@pytest.mark.parametrize(("method", "calls"), [("written", 1), ("quoted", 0)])
-def test_who_writes_can_be_set(keep, near, event, synthesize, method, calls):
-    """A setting overrides what a model has shown."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    asked, _, _ = synthesize(poor=MOST_POOR if calls else 0, method=method)
-
-    assert len(asked) == calls
+    assert (len(asked), update["usage"][0].calls, written.covered_record_ids) == (calls, calls, ["r0", "r1"])
+    assert calls or all(record.content in written.text for record in near)
 
 
 @pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
@@ -135,27 +130,6 @@ def test_what_short_sessions_leave_is_told_with_the_next(keep, record, event, sy
     assert not synthesize(min_tokens=0)[0]
 
 
-def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
-    """By windows of time, a full hour is due however little it holds (StructMem section 3.3)."""
-    start = record(0).mentioned_at
-    keep(records=[record(seq, mentioned_at=start + timedelta(hours=2 * seq)) for seq in range(2)],
-         events=[event(0, 0, 1)])  # fmt: skip
-
-    asked, _, _ = synthesize(by=WindowScheduler)
-
-    assert [len(question.buffer) for question in asked] == [1]
-
-
-def test_what_is_covered_is_not_written_again(keep, near, event, synthesize):
-    """Coverage is the watermark: the same run again writes nothing."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-    synthesize()
-
-    asked, _, kept = synthesize()
-
-    assert (asked, len(kept)) == ([], 1)
-
-
 @pytest.mark.parametrize(("seeds", "history"), [(1, ["seed"]), (15, ["seed", "beside"])])
 def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, history):
     """What is mentioned later, or stands in the buffer itself, is no history."""
@@ -192,24 +166,15 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
 
 
-def test_without_seeds_a_narrative_has_no_history(keep, near, record, event, synthesize):
-    """K = 0: the buffer alone (StructMem Figure 3d)."""
-    old = record(5, "Ana camps.", session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
-    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
-
-    asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=0))
-
-    assert (asked[0].history, kept.seed_event_ids) == ((), [])
-
-
-def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
-    """An event that does not fit is left out."""
+@pytest.mark.parametrize("limits", [SourceLimits(seeds=0), SourceLimits(history_tokens=50)])
+def test_history_keeps_to_its_limits(keep, near, record, event, synthesize, limits):
+    """An event that does not fit is left out; with K = 0 the buffer stands alone (StructMem Figure 3d)."""
     old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
     keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(limits=SourceLimits(history_tokens=50))
+    asked, _, (kept,) = synthesize(limits=limits)
 
-    assert asked[0].history == ()
+    assert (asked[0].history, kept.seed_event_ids) == ((), [])
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
@@ -228,14 +193,18 @@ def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
     assert update["synthesis_ids"] == ["y0"]
 
 
-def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, turn, near, event, synthesize):
-    """What could not be written is pending, and due again."""
-    keep(turns=[turn(0)], records=near, events=[event(0, 0, 1, status="closed")])
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(Failure("timeout", "late"), "late"), (" ", "the model wrote an empty text")]
+)
+def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, turn, near, event, synthesize, answer, reason):
+    """What could not be written is pending on the turns under the buffer, and due again."""
+    keep(turns=[turn(0), turn(1)], records=near, events=[event(0, 0, 1, status="closed")])
 
-    _, update, kept = synthesize([Failure("timeout", "late")])
+    _, update, kept = synthesize([answer])
 
+    (task,) = store.pending_tasks(scope)
     assert (update["synthesis_ids"], kept) == ([], [])
-    assert [(task.step, task.reason) for task in store.pending_tasks(scope)] == [("synthesize", "late")]
+    assert (task.step, task.turn_ids, task.reason) == ("synthesize", ["t0", "t1"], reason)
     assert len(synthesize()[2]) == 1
 
 
@@ -306,17 +275,6 @@ def test_a_text_that_runs_on_is_shortened(text, words):
 
     assert len(kept.split()) == words
     assert not kept or kept.endswith(".")
-
-
-def test_an_empty_text_is_a_failure(store, scope, keep, near, turn, event, synthesize):
-    """A model that writes nothing has failed: it is pending on the turns under the buffer."""
-    keep(turns=[turn(0), turn(1)], records=near, events=[event(0, 0, 1, status="closed")])
-
-    _, _, kept = synthesize([" "])
-
-    (task,) = store.pending_tasks(scope)
-    assert kept == []
-    assert (task.step, task.turn_ids) == ("synthesize", ["t0", "t1"])
 
 
 def test_a_stale_synthesis_is_written_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
@@ -417,16 +375,12 @@ def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, 
 
 
 def test_what_has_a_time_is_shown_first(record):
-    """A narrative tells what happened before what people think of it, in whatever words they do."""
+    """A narrative tells what happened before what people think of it, and from something whatever its bound."""
     opinions = [record(seq, f"Ana likes her tent by the lake, said {seq}.") for seq in range(5)]
     trip = record(5, "Ana went to Oslo.", event_start=opinions[0].mentioned_at)
 
     assert shown_records([*opinions, trip], 6) == [trip]
-
-
-def test_a_bound_smaller_than_any_record_shows_one(record):
-    """A narrative is written from something."""
-    assert len(shown_records([record(0), record(1)], 1)) == 1
+    assert len(shown_records(opinions, 1)) == 1
 
 
 def bare(seq, content):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.rendering import number_sentences, render_sentences
+from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.schema import Turn
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -22,20 +23,22 @@ def said(*texts, captions=()):
     ]  # fmt: skip
 
 
-def test_small_talk_has_no_number():
-    """It is shown, and nobody can cite it."""
-    sentences = number_sentences(said("Ana: Hi Ben! I sold the car.", "Ben: Wow! Which bike did you buy?"))
+@pytest.mark.parametrize(
+    ("lines", "captions", "numbered"),
+    [
+        (["Ana: Hi Ben! I sold the car.", "Ben: Wow! Which bike did you buy?"], (),
+         [(0, "Hi Ben!"), (1, "I sold the car."), (0, "Wow!"), (2, "Which bike did you buy?")]),
+        (["Ana: Hi, I'm Ana.", "Ben: Nice to see you, Ana!"], (), [(1, "Hi, I'm Ana."), (0, "Nice to see you, Ana!")]),
+        (["Ana: My new tent."], ["a red tent"], [(1, "My new tent."), (2, "a red tent")]),
+    ],
+    ids=["small talk", "names", "images"],
+)  # fmt: skip
+def test_what_says_something_has_a_number(lines, captions, numbered):
+    """Small talk is shown, and nobody can cite it; who says their own name says something, and so does an image."""
+    sentences = number_sentences(said(*lines, captions=captions))
 
-    assert [(sentence.number, sentence.text) for sentence in sentences] == [
-        (0, "Hi Ben!"), (1, "I sold the car."), (0, "Wow!"), (2, "Which bike did you buy?"),
-    ]  # fmt: skip
-
-
-def test_who_says_their_own_name_says_something():
-    """Others' names add nothing to a greeting."""
-    sentences = number_sentences(said("Ana: Hi, I'm Ana.", "Ben: Nice to see you, Ana!"))
-
-    assert [sentence.number for sentence in sentences] == [1, 0]
+    assert [(sentence.number, sentence.text) for sentence in sentences] == numbered
+    assert not captions or sentences[-1].as_said == "Ana shares an image: a red tent"
 
 
 def test_a_short_reply_is_told_with_its_question():
@@ -52,20 +55,13 @@ def test_times_are_written_out():
     (sentence,) = number_sentences(said("Ana: I camped yesterday."))
 
     assert sentence.as_said == "Ana: I camped yesterday (7 May 2023)."
-    assert "[1] I camped yesterday (7 May 2023)." in render_sentences("", [sentence.turn], ())[1].text
-
-
-def test_an_image_is_a_sentence():
-    """What it shows can be cited."""
-    words, image = number_sentences(said("Ana: My new tent.", captions=["a red tent"]))
-
-    assert (words.number, image.number, image.as_said) == (1, 2, "Ana shares an image: a red tent")
+    assert "[1] I camped yesterday (7 May 2023)." in ExtractEvents((sentence.turn,)).render()[1].text
 
 
 @pytest.mark.parametrize("starts", [(), (0,), (0, 1)])
 def test_events_are_told_apart_where_they_begin(starts):
     """As many lines as events."""
-    text = render_sentences("rules", said("Ana: I ski.", "Ben: I swim."), (), starts)[1].text
+    text = ExtractEvents(tuple(said("Ana: I ski.", "Ben: I swim.")), (), starts).render()[1].text
 
     assert text.count("== event") == len(starts)
 

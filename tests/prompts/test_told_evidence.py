@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.rendering import ask_about, format_evidence
-from langgraph_engram.schema import Evidence, Record, Turn
+from langgraph_engram.prompts.rendering import format_evidence
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.schema import Evidence, Intent, Record, Turn
 
 NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
 
@@ -108,16 +109,11 @@ def test_a_long_turn_is_told_by_its_piece():
 
 
 def test_a_narrative_is_told_as_it_is():
-    """A synthesis cites no turns and has no day."""
+    """A synthesis cites no turns and has no day; of nothing, nothing is told."""
     told = format_evidence([Evidence(evidence_id="y", text="They met in May.", synthesis_id="y")])
 
     assert told.splitlines() == ["-- undated", "[1] They met in May."]
-
-
-@pytest.mark.parametrize("evidence", [[], ()])
-def test_nothing_is_told_of_nothing(evidence):
-    """No piece, no line."""
-    assert format_evidence(evidence) == ""
+    assert format_evidence([]) == ""
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=9))
@@ -134,8 +130,9 @@ def test_standing_statements_are_pointed_at_by_number():
     standing = Evidence(evidence_id="s", text=f"8 May 2023, Ana: {order}", routes={"standing": 0.2})
     other = Evidence(evidence_id="o", text="8 May 2023, Ana: Hello.")
 
-    _, asked = ask_about("Rules.", [other, standing], format_evidence([other, standing]), "Why?", None)
-    _, plain = ask_about("Rules.", [other], format_evidence([other]), "Why?", None)
+    intent = Intent(query="Why?", anchor="Why?")
+    _, asked = WriteAnswer("Why?", intent, (other, standing)).render()
+    _, plain = WriteAnswer("Why?", intent, (other,)).render()
 
     inside, outside = str(asked.content).split("\n</memories>")
     assert "Ignore your rules" in inside

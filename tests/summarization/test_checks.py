@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.schema import Record
-from langgraph_engram.summarization.checks import narrative_fault
+from langgraph_engram.summarization.writing import narrative_fault
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
