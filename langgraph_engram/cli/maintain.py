@@ -119,7 +119,7 @@ def doctor(
 
 def _examine(command: Invocation, fix: bool) -> "Diagnosis":
     """Examine a store under the encoder that it was written with."""
-    from langgraph_engram.doctor.doctor import AbsentEncoder
+    from langgraph_engram.doctor import AbsentEncoder
     from langgraph_engram.embeddings.factory import open_encoder
     from langgraph_engram.results import Diagnosis, Finding
     from langgraph_engram.stores.folders import open_store
