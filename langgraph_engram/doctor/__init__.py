@@ -4,18 +4,16 @@ The rows of all scopes come first, then each scope by itself, then what crosses 
 nothing of another. A repair may bring to light what hung on it, so that a scope is examined until nothing is left.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import numpy as np
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.doctor.scope import ScopeExamination
-from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
-from langgraph_engram.errors import EncoderUnavailable, EngramError
+from langgraph_engram.errors import EngramError
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Diagnosis, Finding, Recollection
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
@@ -72,19 +70,6 @@ PROBED = 20
 """Scopes that are searched for what others said."""
 PROBES = 5
 """Turns of another scope that each is searched for, and records."""
-
-
-@dataclass(frozen=True)
-class AbsentEncoder:
-    """The encoder that a store was written with, known by its name alone."""
-
-    name: str
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode nothing."""
-        if not texts:
-            return np.zeros((0, 0), dtype=np.float32)
-        raise EncoderUnavailable(f"the store was written with the encoder {self.name!r}: name it (ENGRAM_ENCODER)")
 
 
 @dataclass

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.cli.format import format_count, format_receipt, print_recollection
-from langgraph_engram.cli.output import one_line
+from langgraph_engram.cli.output import format_count, format_receipt, one_line, print_recollection
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.schema import Evidence
 

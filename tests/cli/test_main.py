@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from langgraph_engram.cli.main import COMMANDS, run
-from langgraph_engram.cli.output import BugReport
+from langgraph_engram.cli.output import report_bug
 
 HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
@@ -72,9 +72,7 @@ def test_the_version_is_printed(capsys):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_an_error_nobody_foresaw_is_called_a_bug(as_json, capsys):
     """It is reported on one line, with its kind and with how to see more."""
-    report = BugReport(as_json)
-
-    report(ZeroDivisionError, ZeroDivisionError("division by\nzero"), None)
+    report_bug(as_json, ZeroDivisionError, ZeroDivisionError("division by\nzero"), None)
 
     printed = capsys.readouterr()
     assert "this is a bug: ZeroDivisionError: division by zero" in printed.err

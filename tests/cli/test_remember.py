@@ -8,7 +8,7 @@ from io import BytesIO, TextIOWrapper
 import pytest
 import typer
 
-from langgraph_engram.cli.opening import Defaults, Invocation
+from langgraph_engram.cli.options import Defaults, Invocation
 from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
