@@ -33,7 +33,7 @@ AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", hel
 @shared("store", "tenant", "agent", "as_json")
 def export(
     command: Invocation,
-    file: Annotated[Path, typer.Argument(help="JSON lines; gzipped if its name ends in .gz.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; gzipped if its name ends in .gz.")],
     only_user: AnyUser = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user, of all tenants and agents.")] = False,
     session: Annotated[str | None, typer.Option(help="The only session to export.")] = None,
@@ -50,7 +50,7 @@ def export(
 @shared("store", "tenant", "agent", "as_json")
 def load(
     command: Invocation,
-    file: Annotated[Path, typer.Argument(help="What `engram export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `engram export` wrote.")],
     only_user: AnyUser = None,
 ) -> None:
     """Load an exported file: everybody's own, or as the memory of one user. Loading twice adds nothing."""
@@ -89,7 +89,7 @@ def backup(
 @shared("store", "as_json")
 def reembed(
     command: Invocation,
-    encoder: Annotated[str, typer.Argument(help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
+    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
 ) -> None:
     """Make a store's vectors anew with another encoder, beside the old ones, and switch over at the end."""
     from langgraph_engram.embeddings.factory import open_encoder

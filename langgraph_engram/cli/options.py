@@ -45,7 +45,9 @@ def _checked_user(user: str) -> str:
 
 RecordId = Annotated[
     str,
-    typer.Argument(help="The record, by its id or the first characters of it; `engram show` lists the ids."),
+    typer.Argument(
+        metavar="RECORD_ID", help="The record, by its id or the first characters of it; `engram show` lists the ids."
+    ),
 ]
 User = Annotated[
     str,

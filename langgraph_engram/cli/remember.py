@@ -39,7 +39,10 @@ STANDARD_INPUT = Path("-")
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def remember(
     command: Invocation,
-    file: Annotated[Path, typer.Argument(help="A chat, export, table or text, gzipped or not; - for standard input.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A chat, export, table or text, gzipped or not; - for standard input."),
+    ],
     session: Annotated[str | None, typer.Option(help="The session's id, for a file of one session.")] = None,
     file_format: Annotated[
         str,
@@ -140,7 +143,7 @@ def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def recall(
     command: Invocation,
-    question: Annotated[str, typer.Argument(help="What is asked.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.")],
     search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of evidence.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first N passages of a --search only.")] = None,

@@ -20,7 +20,7 @@ from langgraph_engram.errors import InvalidInput
 if TYPE_CHECKING:
     from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
 
-RUN = typer.Argument(help="The run, by its id in a receipt or a decision.")
+RUN = typer.Argument(metavar="RUN_ID", help="The run, by its id in a receipt or a decision.")
 
 
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
