@@ -195,7 +195,7 @@ class Invocation:
             choice.store,
             choice.model,
             choice.settings.preset,
-            encoder=encoder or choice.encoder,
+            encoder=encoder or self.defaults.variables.get(variable_of("encoder")),
             settings=choice.settings,
             chat=resolve_chat(environment=self.defaults.variables),
         )

@@ -68,7 +68,8 @@ class Footer(Frozen):
 
 
 def _line_of(kind: Kind[Any]) -> type[ItemLine]:
-    item, fields = kind.model.__name__, {"kind": (Literal[kind.name], ...), "item": (kind.model, ...)}
+    item = kind.model.__name__
+    fields: dict[str, Any] = {"kind": (Literal[kind.name], ...), "item": (kind.model, ...)}
     return create_model(f"{item}Line", __base__=ItemLine, __doc__=f"One {item}.", **fields)
 
 
