@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from langgraph_engram.asynchronous import in_thread, iterated_in_thread, warn_if_blocking
 from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
-from langgraph_engram.doctor.doctor import Doctor
+from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target

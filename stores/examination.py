@@ -6,14 +6,13 @@ What is wrong with a row that can be read is mended by writing it again.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
@@ -24,29 +23,30 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind
 from langgraph_engram.stores.locks import DATABASE
 from langgraph_engram.stores.opening import unused_collections
-from langgraph_engram.stores.rows import (
-    KIND_OF_NAME,
-    KINDS,
-    KindItems,
-    Rows,
-    decode,
-    row_id,
-    scope_hash,
-    scope_of,
-)
+from langgraph_engram.stores.rows import KIND_OF_NAME, KindItems, Rows, decode, row_id, scope_hash, scope_of
 from langgraph_engram.stores.secure_delete import secure_delete
 
 if TYPE_CHECKING:
     from chromadb import Collection
 
-DETAILS = {
-    "row without a scope": "nobody's search finds it",
-    "unreadable row": "a field is missing or wrong, and its scope cannot be loaded",
-    "row of another scope": "its id says that it is another user's than its scope",
-    "row under another id": "it would be stored twice",
-}
-"""What is wrong with a row, by check."""
 REWRITE = "writes the row again"
+DEFECTS = {
+    "unused collections": ("a move to another encoder was cut off", "removes them"),
+    "row without a kind": ("nobody's search finds it", ""),
+    "row without a scope": ("nobody's search finds it", ""),
+    "unreadable row": ("a field is missing or wrong, and its scope cannot be loaded", ""),
+    "row of another scope": ("its id says that it is another user's than its scope", ""),
+    "row under another id": ("it would be stored twice", ""),
+    "outdated text": ("the row holds another text than its item", REWRITE),
+    "missing vector": ("no search by meaning finds it, and loading fails", REWRITE),
+    "invalid vector": ("not of length 1", REWRITE),
+    "vector of another text": ("the encoder gives another one", REWRITE),
+    "encoder fingerprint": ("the encoder gives other vectors than when it wrote them", "encodes all of them anew"),
+    "missing words": ("no search of Chroma by words finds it", REWRITE),
+    "residue in the log": ("removed rows are still in Chroma's log", "overwrites them"),
+    "damaged database": ("SQLite finds it damaged: restore a backup", ""),
+}
+"""What is wrong, and what mends it, by check."""
 SAMPLED = 64
 """Rows of each page whose vectors are compared with what the encoder gives."""
 LEAST_COSINE = 0.98
@@ -69,7 +69,9 @@ WITHOUT_TERMS = """
 class _Row:
     """One row that can be read."""
 
+    key: str
     scope: Scope
+    kind: Kind[Any]
     item: Any
 
 
@@ -81,95 +83,78 @@ class Examination:
     encoder: Encoder
     folder: Path | None
     fix: bool
-    findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rows: int = 0
     """How many rows there are."""
+    _found: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong: one finding for each check."""
+        found = [(check, ids, *DEFECTS[check]) for check, ids in self._found.items() if ids]
+        return [
+            Finding(check=check, detail=detail, ids=ids, fix=fix, fixed=bool(fix) and self.fix)
+            for check, ids, detail, fix in found
+        ]
 
     def run(self) -> None:
         """Examine everything, and mend what can be mended if asked to."""
-        self._unused()
-        for page in self.collections.pages(["metadatas", "documents"]):
-            self.rows += len(page["ids"])
-            known = {str(metadata.get("kind")) for metadata in page["metadatas"]} & KIND_OF_NAME.keys()
-            for kind in (kind for kind in KINDS if kind.name in known):
-                readable = self._readable(kind, page)
-                if kind in SEARCHABLE:
-                    self._texts(kind, page, readable)
-                self._vectors(kind, readable)
-            self._of_no_kind(page)
-        if self.folder is not None:
-            self._database(self.folder)
-
-    def _unused(self) -> None:
-        names = unused_collections(self.collections)
-        self._add("unused collections", "a move to another encoder was cut off", names, "removes them")
-        for name in names if self.fix else ():
+        self._found["unused collections"] = unused_collections(self.collections)
+        for name in self._found["unused collections"] if self.fix else ():
             self.collections.client.delete_collection(name)
+        self.rows = self.collections.memories.count()  # which takes the log in that the database is examined for
+        self._found["missing words"] = self._examine_database(self.folder) if self.folder else []
+        for page in self.collections.pages(["metadatas", "documents"]):
+            self._examine_page(page)
 
-    def _of_no_kind(self, page: Any) -> None:
-        rows = zip(page["ids"], page["metadatas"], strict=True)
-        lost = [key for key, metadata in rows if metadata.get("kind") not in KIND_OF_NAME]
-        self._add("row without a kind", "nobody's search finds it", lost)
+    def _examine_page(self, page: Mapping[str, Any]) -> None:
+        by_kind: defaultdict[str, list[_Row]] = defaultdict(list)
+        damaged = set(self._found["missing words"])
+        for key, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
+            row = _read_row(key, metadata)
+            if isinstance(row, str):
+                self._found[row].append(key)
+                continue
+            by_kind[row.kind.name].append(row)
+            if (document or "") != row.kind.text_of(row.item):
+                self._found["outdated text"].append(key)
+                damaged.add(key)
+        for name, rows in by_kind.items():
+            damaged.update(self._check_vectors(KIND_OF_NAME[name], rows))
+            self._rewrite(KIND_OF_NAME[name], [row for row in rows if row.key in damaged])
 
-    def _readable(self, kind: Kind[Any], page: Any) -> dict[str, _Row]:
-        """Return the rows of one kind in a page that can be read and are where they belong, by id."""
-        found: dict[str, _Row] = {}
-        wrong: defaultdict[str, list[str]] = defaultdict(list)
-        for key, metadata in zip(page["ids"], page["metadatas"], strict=True):
-            if metadata.get("kind") == kind.name:
-                row = _read_row(kind, key, metadata)
-                if isinstance(row, str):
-                    wrong[row].append(key)
-                else:
-                    found[key] = row
-        for check, keys in wrong.items():
-            self._add(check, f"{kind.name}: {DETAILS[check]}", keys)
-        return found
-
-    def _texts(self, kind: Kind[Any], page: Any, readable: dict[str, _Row]) -> None:
-        documents = dict(zip(page["ids"], page["documents"], strict=True))
-        outdated = [key for key, row in readable.items() if (documents[key] or "") != kind.text_of(row.item)]
-        self._add("outdated text", f"{kind.name}: the row holds another text than its item", outdated, REWRITE)
-        self._rewrite(kind, [readable[key] for key in outdated])
-
-    def _vectors(self, kind: Kind[Any], readable: dict[str, _Row]) -> None:
-        vectors = dict(_stored_vectors(self.collections.memories, list(readable)))
-        missing = [key for key in readable if key not in vectors]
-        lack = "no search by meaning finds them, and loading fails" if kind in SEARCHABLE else "loading fails"
-        self._add("missing vector", f"{kind.name}: {lack}", missing, REWRITE)
+    def _check_vectors(self, kind: Kind[Any], rows: Sequence[_Row]) -> list[str]:
+        """Return the ids of the rows whose vectors are not those of their texts."""
+        vectors = dict(_stored_vectors(self.collections.memories, [row.key for row in rows]))
+        missing = [row.key for row in rows if row.key not in vectors]
+        self._found["missing vector"] += missing
         if kind not in SEARCHABLE:
-            self._rewrite(kind, map(readable.__getitem__, missing))
-            return
+            return missing
         invalid = [key for key, vector in vectors.items() if not abs(float(np.linalg.norm(vector)) - 1) < UNIT]
-        other = self._of_another_text(kind, {key: readable[key] for key in vectors if key not in invalid}, vectors)
-        self._add("invalid vector", f"{kind.name}: not of length 1", invalid, REWRITE)
-        self._rewrite(kind, [readable[key] for key in (*missing, *invalid, *other)])
+        self._found["invalid vector"] += invalid
+        damaged = {*missing, *invalid}
+        return [*damaged, *self._of_another_text(kind, [row for row in rows if row.key not in damaged], vectors)]
 
-    def _of_another_text(
-        self, kind: Kind[Any], readable: dict[str, _Row], vectors: dict[str, NDArray[np.float32]]
-    ) -> list[str]:
+    def _of_another_text(self, kind: Kind[Any], rows: Sequence[_Row], vectors: Mapping[str, Vectors]) -> list[str]:
         """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
-        sample = list(readable)[:SAMPLED]
+        sample = rows[:SAMPLED]
         if not sample:
             return []
         try:
-            encoded = self._encoded([kind.texts_of(readable[key].item) for key in sample])
+            encoded = self._encoded([kind.texts_of(row.item) for row in sample])
         except EncoderUnavailable as error:
-            self._note(f"vectors were not compared with their texts: {error}")
+            if (note := f"vectors were not compared with their texts: {error}") not in self.notes:
+                self.notes.append(note)
             return []
         others = [
-            key
-            for key, vector in zip(sample, encoded, strict=True)
-            if vector.shape != vectors[key].shape or float(vector @ vectors[key]) < LEAST_COSINE
+            row.key
+            for row, vector in zip(sample, encoded, strict=True)
+            if vector.shape != vectors[row.key].shape or float(vector @ vectors[row.key]) < LEAST_COSINE
         ]
         if len(others) > max(len(sample) // 2, 1):
-            detail = (
-                f"{kind.name}: the encoder {self.encoder.name!r} gives other vectors than it gave when it wrote them"
-            )
-            self._add("encoder fingerprint", detail, others, "encodes all of them anew")
-            return list(readable)
-        self._add("vector of another text", f"{kind.name}: the encoder gives another one", others, REWRITE)
+            self._found["encoder fingerprint"] += others
+            return [row.key for row in rows]
+        self._found["vector of another text"] += others
         return others
 
     def _encoded(self, texts: Sequence[Sequence[str]]) -> Vectors:
@@ -178,57 +163,49 @@ class Examination:
             raise EncoderUnavailable("the encoder is not on this machine")
         return encode_items(self.encoder, texts)
 
-    def _database(self, folder: Path) -> None:
-        try:
-            damage, without, logged = self._queried(folder)
-        except sqlite3.OperationalError as error:
-            self._note(f"the database was not examined: {error}")
-            return
-        except sqlite3.DatabaseError as error:
-            damage, without, logged = [str(error)], set(), set()
-        self._add("damaged database", "; ".join(damage)[:200] + ": restore a backup", [DATABASE] if damage else [])
-        self._add("missing words", "no search of Chroma by words finds them", sorted(without), REWRITE)
-        for page in self.collections.pages(["metadatas", "documents"]) if self.fix and without else ():
-            for kind in SEARCHABLE:
-                self._rewrite(kind, [row for key, row in self._readable(kind, page).items() if key in without])
-        scopes = sorted({key.partition(":")[0] for key in logged})
-        self._add("residue in the log", "removed rows are still in Chroma's log", sorted(logged), "overwrites them")
-        for scope in scopes if self.fix else ():
-            secure_delete(folder, f"{scope}:")
-
-    def _queried(self, folder: Path) -> tuple[list[str], set[str], set[str]]:
-        """Return what is damaged; if nothing is, the rows without words, and the removed ones that are logged."""
-        topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
-        with closing(sqlite3.connect(folder / DATABASE)) as database:
-            damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
-            if damage:
-                return damage, set(), set()
-            without = {str(row[0]) for row in database.execute(WITHOUT_TERMS)}
-            return [], without, {str(row[0]) for row in database.execute(LOGGED, (topic, tasks))}
-
-    def _rewrite(self, kind: Kind[Any], rows: Iterable[_Row]) -> None:
+    def _rewrite(self, kind: Kind[Any], rows: Sequence[_Row]) -> None:
         """Write rows again, each with its text, its words and its vector, where that is asked for."""
-        by_scope: defaultdict[str, list[_Row]] = defaultdict(list)
+        by_scope: defaultdict[Scope, list[Any]] = defaultdict(list)
         for row in rows if self.fix else ():
-            by_scope[row.scope.key].append(row)
-        for of_scope in by_scope.values():
-            items = [row.item for row in of_scope]
+            by_scope[row.scope].append(row.item)
+        for scope, items in by_scope.items():
             is_searched = kind in SEARCHABLE
             vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items] if is_searched else [])
             batch = KindItems(kind, items, vectors if is_searched else None)
-            self.collections.write(of_scope[0].scope, [batch], vectors.shape[1])
+            self.collections.write(scope, [batch], vectors.shape[1])
 
-    def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:
-        if ids:
-            self.findings.append(Finding(check=check, detail=detail, ids=ids, fix=fix, fixed=bool(fix) and self.fix))
+    def _examine_database(self, folder: Path) -> list[str]:
+        """Check the database, overwrite what its log holds of removed rows, and return the rows without words."""
+        topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
+        without: list[str] = []
+        try:
+            with closing(sqlite3.connect(folder / DATABASE)) as database:
+                damage = _column(database, "PRAGMA quick_check")
+                if damage == ["ok"]:
+                    without = _column(database, WITHOUT_TERMS)
+                    damage, self._found["residue in the log"] = [], _column(database, LOGGED, topic, tasks)
+        except sqlite3.OperationalError as error:
+            self.notes.append(f"the database was not examined: {error}")
+            return []
+        except sqlite3.DatabaseError as error:
+            damage = [str(error)]
+        if damage:
+            self._found["damaged database"].append(DATABASE)
+            self.notes.append(f"of {DATABASE} no more was examined: {'; '.join(damage)[:200]}")
+        for scope in {key.partition(":")[0] for key in self._found["residue in the log"]} if self.fix else ():
+            secure_delete(folder, f"{scope}:")
+        return without
 
-    def _note(self, note: str) -> None:
-        if note not in self.notes:
-            self.notes.append(note)
+
+def _column(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
+    return sorted({str(row[0]) for row in database.execute(query, parameters)})
 
 
-def _read_row(kind: Kind[Any], key: str, metadata: Mapping[str, Any]) -> _Row | str:
+def _read_row(key: str, metadata: Mapping[str, Any]) -> _Row | str:
     """Return a row that can be read and is where it belongs, or the check that it fails."""
+    kind = KIND_OF_NAME.get(str(metadata.get("kind")))
+    if kind is None:
+        return "row without a kind"
     try:
         scope = scope_of(str(metadata.get("scope")))
     except (ValueError, TypeError):
@@ -239,7 +216,7 @@ def _read_row(kind: Kind[Any], key: str, metadata: Mapping[str, Any]) -> _Row | 
         return "unreadable row"
     if key.partition(":")[0] != scope_hash(scope):
         return "row of another scope"
-    return _Row(scope, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
+    return _Row(key, scope, kind, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
 
 
 def _stored_vectors(collection: "Collection", keys: Sequence[str]) -> Iterator[tuple[str, Vectors]]:

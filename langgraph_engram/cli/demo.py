@@ -9,14 +9,20 @@ from dataclasses import replace
 from importlib.resources import files
 from importlib.util import find_spec
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.format import format_cost, format_receipt, print_recollection
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.cli.output import print_json, print_text, progress_bar, spinner
+from langgraph_engram.cli.options import Invocation, shared
+from langgraph_engram.cli.output import (
+    format_cost,
+    format_receipt,
+    print_json,
+    print_recollection,
+    print_text,
+    progress_bar,
+    spinner,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -26,67 +32,44 @@ if TYPE_CHECKING:
     from langgraph_engram.results import Receipt, Recollection
 
 DEMO_USER = "demo"
-DEMO_STORE = "./engram-demo"
 PLAN = "When is Maren's wedding?"
 BEFORE_THE_FLOOD = "2024-06-30"
 SECRET_SESSION = "locker"
 SECRET = "The code of my locker at the clinic is 4711."
-SECRET_WORD = "4711"
 CONVERSATION = "conversation with an agent"
 ABOUT_SECRET = "What is the code of Maren's locker?"
-CONVERSATION_FILE = "conversation.json"
-QUESTIONS_FILE = "questions.json"
-
-DemoStore = Annotated[
-    str, typer.Option("--store", help="A folder, or the URL of a Chroma server, that the memory stays in.")
-]
-
-
-class TurnReference(TypedDict):
-    """A turn of the sample conversation."""
-
-    session_id: str
-    turn: int
-    """The turn's index in its session, from 0."""
-
-
-class DemoQuestion(TypedDict):
-    """A question about the sample conversation, and its expected result."""
-
-    question: str
-    expected: str
-    """What a quote that answers contains; empty where the conversation holds no answer."""
-    verdict: Literal["partial", "absent"]
-    asks_for: str
-    """What the question tests: a changed plan, a corrected fact, advice of the assistant."""
-    evidence: list[TurnReference]
-    """The turns that hold the answer."""
 
 
 def load_sessions() -> "list[Session]":
     """Return the sample conversation, oldest session first."""
     from langgraph_engram.formats.files import own_sessions
 
-    return own_sessions(json.loads(_read(CONVERSATION_FILE)))
+    return own_sessions(json.loads(_read("conversation.json")))
 
 
-def load_questions() -> list[DemoQuestion]:
-    """Return the questions in the order in which they are asked; exactly one has no answer."""
-    questions: list[DemoQuestion] = json.loads(_read(QUESTIONS_FILE))
+def load_questions() -> list[dict[str, Any]]:
+    """Return the questions in the order in which they are asked; exactly one has no answer.
+
+    Each has its expected answer, in words of a quote that answers, and verdict, what it tests (`asks_for`), and the
+    turns that hold the answer (`evidence`: a session, and the turn's index in it from 0).
+    """
+    questions: list[dict[str, Any]] = json.loads(_read("questions.json"))
     return questions
 
 
-@options.shared("model", "preset", "as_json")
+@shared("model", "preset", "as_json")
 def demo(
     command: Invocation,
-    store: DemoStore = DEMO_STORE,
+    store: Annotated[
+        str, typer.Option(help="A folder, or the URL of a Chroma server, that the memory stays in.")
+    ] = "./engram-demo",
 ) -> None:
     """Remember a sample conversation of a year, answer ten questions, and show more. Needs no key and no network."""
     questions, command = load_questions(), replace(command, store=store)
     with command.open() as memory:
         with progress_bar("opening the memory") as bar:
             receipt = memory.remember_sessions(load_sessions(), user_id=DEMO_USER, progress=bar)
-            answers: list[Recollection] = []
+            answers = []
             for index, question in enumerate(questions):
                 bar("asking", index, len(questions))
                 answers.append(memory.recall(question["question"], user_id=DEMO_USER))
@@ -118,12 +101,12 @@ def _forget(memory: "Memory") -> list[str]:
     before = memory.recall(ABOUT_SECRET, user_id=DEMO_USER)
     erased = memory.forget(user_id=DEMO_USER, session_id=SECRET_SESSION)
     after = memory.search(ABOUT_SECRET, user_id=DEMO_USER)
-    left = sum(SECRET_WORD in evidence.text for evidence in after.evidence)
+    left = sum("4711" in evidence.text for evidence in after.evidence)
     return [
         ABOUT_SECRET,
         f"before: {_first_line(before)}",
         f"forget --session {SECRET_SESSION}: {erased.turns} turn and {erased.records} record erased",
-        f"after: {left} passages with {SECRET_WORD!r}",
+        f"after: {left} passages with '4711'",
     ]
 
 
@@ -146,17 +129,13 @@ def _first_line(recollection: "Recollection") -> str:
     return (recollection.answer or recollection.verdict).splitlines()[0]
 
 
-def _as_json(question: DemoQuestion, recollection: "Recollection") -> dict[str, object]:
+def _as_json(question: dict[str, Any], recollection: "Recollection") -> dict[str, object]:
     shown = recollection.model_dump(include={"answer", "verdict", "evidence", "usage"}, mode="json")
-    return {
-        "question": question["question"],
-        "expected": question["expected"],
-        "expected_verdict": question["verdict"],
-        **shown,
-    }
+    asked = {"question": question["question"], "expected": question["expected"]}
+    return {**asked, "expected_verdict": question["verdict"], **shown}
 
 
-def _print(receipt: "Receipt", questions: list[DemoQuestion], answers: "list[Recollection]") -> None:
+def _print(receipt: "Receipt", questions: list[dict[str, Any]], answers: "list[Recollection]") -> None:
     print_text("A year of messages between Maren, Idris and their assistant")
     print_text(format_receipt(receipt), "bold")
     print_text(f"cost: {format_cost(receipt.usage)}", "dim")

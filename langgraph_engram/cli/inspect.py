@@ -1,15 +1,20 @@
 """`engram show`, `status` and `history`: list what is stored for a user, count it, and show a record's lineage."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.format import format_count, print_next_steps
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
+from langgraph_engram.cli.options import Filter, Invocation, RecordId, read_filters, shared
+from langgraph_engram.cli.output import (
+    format_count,
+    one_line,
+    print_json,
+    print_next_steps,
+    print_table,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,44 +22,33 @@ if TYPE_CHECKING:
     from langgraph_engram.results import Status
 
 
-class ShownKind(StrEnum):
-    """The kinds that can be listed."""
-
-    RECORDS = "records"
-    EVENTS = "events"
-    BOUNDARIES = "boundaries"
-    SYNTHESES = "syntheses"
-    DECISIONS = "decisions"
-    TURNS = "turns"
-    PROFILE = "profile"
-
-
+ShownKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 COLUMNS: dict[ShownKind, dict[str, str]] = {
-    ShownKind.RECORDS: {
+    "records": {
         "said": "mentioned_at", "type": "memory_type", "status": "status", "content": "content",
         "from": "event_start", "to": "event_end", "place": "location", "why": "reason",
         "conflicts": "conflicts_with", "metadata": "metadata", "id": "record_id",
     },
-    ShownKind.EVENTS: {
+    "events": {
         "started": "started_at", "session": "session_id", "no.": "seq", "turns": "turn_ids", "status": "status",
         "topics": "topics", "summary": "summary", "id": "event_id",
     },
-    ShownKind.BOUNDARIES: {
+    "boundaries": {
         "at": "at", "session": "session_id", "kind": "kind", "p": "p_eb", "text": "text", "id": "boundary_id",
     },
-    ShownKind.SYNTHESES: {
+    "syntheses": {
         "from": "window_start", "to": "window_end", "status": "status", "records": "covered_record_ids",
         "text": "text", "id": "synthesis_id",
     },
-    ShownKind.DECISIONS: {
+    "decisions": {
         "decided": "decided_at", "action": "action", "jaccard": "jaccard", "cosine": "cosine", "reason": "reason",
         "records": "pair", "run": "run_id", "undone": "undone_at", "id": "decision_id",
     },
-    ShownKind.TURNS: {
+    "turns": {
         "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",
         "images": "captions", "metadata": "metadata", "id": "turn_id",
     },
-    ShownKind.PROFILE: {
+    "profile": {
         "said": "mentioned_at", "kind": "standing", "speaker": "speaker", "content": "content", "id": "record_id",
     },
 }  # fmt: skip
@@ -65,29 +59,27 @@ DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
 """Times of which only the date is shown."""
 
 
-@options.shared("user", "store", "tenant", "agent", "as_json")
+@shared("user", "store", "tenant", "agent", "as_json")
 def show(
     command: Invocation,
-    kind: Annotated[ShownKind, typer.Option("--kind", help="What to list.")] = ShownKind.RECORDS,
-    filters: options.Filter = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The newest N only.")] = None,
+    kind: Annotated[ShownKind, typer.Option(help="What to list.")] = "records",
+    filters: Filter = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The newest N only.")] = None,
 ) -> None:
     """List what is stored for a user, with ids; tab-separated lines in a pipe, or JSON with every field."""
     with command.open_existing() as memory:
-        wanted = options.read_filters(filters)
-        items = memory.show(kind.value, filters=wanted, limit=limit, **command.scope)
+        items = memory.show(kind, filters=read_filters(filters), limit=limit, **command.scope)
     if command.as_json:
         print_json(items)
     elif items:
-        print_table([*COLUMNS[kind]], [_row(kind, item) for item in items])
+        _print_items(kind, items)
     else:
-        print_text(
-            f"no {kind.value} are stored for {command.user}" + (", or none fulfils the filters" if filters else "")
-        )
+        print_text(f"no {kind} are stored for {command.user}" + (", or none fulfils the filters" if filters else ""))
 
 
-def _row(kind: ShownKind, item: "BaseModel") -> list[str]:
-    return [format_cell(field, getattr(item, field)) for field in COLUMNS[kind].values()]
+def _print_items(kind: ShownKind, items: "Sequence[BaseModel]") -> None:
+    fields = COLUMNS[kind].values()
+    print_table([*COLUMNS[kind]], [[format_cell(field, getattr(item, field)) for field in fields] for item in items])
 
 
 def format_cell(field: str, value: object) -> str:
@@ -106,7 +98,7 @@ def format_cell(field: str, value: object) -> str:
     return str(value)
 
 
-@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def status(command: Invocation) -> None:
     """Count what is stored for a user, list what is pending, and say which store and model it is, and why."""
     with command.open_existing() as memory:
@@ -114,49 +106,35 @@ def status(command: Invocation) -> None:
     if command.as_json:
         print_json(counts)
     else:
-        chosen = {"store": command.store, "model": command.model, "preset": command.preset, "encoder": None}
+        chosen = {"store": command.store, "encoder": None, "preset": command.preset, "model": command.model}
         sources = {name: command.defaults.source(name, value) for name, value in chosen.items()}
         _print_status(counts, sources)
         print_next_steps(counts.pending, command, indent=2)
 
 
 def _print_status(counts: "Status", sources: dict[str, str]) -> None:
+    kept = ("turns", "events", "records", "boundaries", "syntheses", "decisions", "pending")
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
-    lines = {
-        "turns": f"{counts.turns:,}",
-        "events": f"{counts.events:,}",
-        "records": by_status or "0",
-        "boundaries": f"{counts.boundaries:,}",
-        "syntheses": f"{counts.syntheses:,}",
-        "decisions": f"{counts.decisions:,}",
-        "pending": f"{len(counts.pending):,}",
-        "store": counts.store,
-        "encoder": counts.encoder,
-        "preset": counts.preset,
-        "model": counts.model,
-    }
-    for name, value in lines.items():
-        print_text(f"{name:<12}{value}" + (f"  ({sources[name]})" if name in sources else ""))
+    special = {"records": by_status or "0", "pending": f"{len(counts.pending):,}"}
+    for name in kept:
+        print_text(f"{name:<12}{special.get(name) or format(getattr(counts, name), ',')}")
+    for name, source in sources.items():
+        print_text(f"{name:<12}{getattr(counts, name)}  ({source})")
     for task in counts.pending:
         turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
         where = f" of session {task.session_id}" if task.session_id else ""
         print_text(f"{task.step}: {turns}{where}: {one_line(task.reason)}", "yellow", indent=2)
 
 
-@options.shared("user", "store", "tenant", "agent", "as_json")
-def history(
-    command: Invocation,
-    record_id: options.RecordId,
-) -> None:
+@shared("user", "store", "tenant", "agent", "as_json")
+def history(command: Invocation, record_id: RecordId) -> None:
     """Show a record's lineage in order of time, with the decisions that made it."""
     with command.open_existing() as memory:
         lineage = memory.history(record_id, **command.scope)
     if command.as_json:
         print_json(lineage)
         return
-    print_table([*COLUMNS[ShownKind.RECORDS]], [_row(ShownKind.RECORDS, record) for record in lineage.records])
+    _print_items("records", lineage.records)
     if lineage.decisions:
         print_text()
-        print_table(
-            [*COLUMNS[ShownKind.DECISIONS]], [_row(ShownKind.DECISIONS, decision) for decision in lineage.decisions]
-        )
+        _print_items("decisions", lineage.decisions)

@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 from pathlib import Path
@@ -20,10 +21,9 @@ from typer.main import get_command
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
 from langgraph_engram.cli.maintain import backup, doctor, export, load, reembed
-from langgraph_engram.cli.opening import read_defaults
-from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
-from langgraph_engram.cli.recall import recall
-from langgraph_engram.cli.remember import remember, retry
+from langgraph_engram.cli.options import read_defaults
+from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, fail, report_bug, wants_json
+from langgraph_engram.cli.remember import recall, remember, retry
 from langgraph_engram.cli.revise import approve, forget, undo, update
 from langgraph_engram.cli.serve import inspect, mcp, serve
 from langgraph_engram.errors import EngramError, InvalidInput
@@ -54,7 +54,6 @@ def engram(
     config: Annotated[
         Path | None,
         typer.Option(
-            "--config",
             metavar="FILE",
             help="Store, user, model, preset and encoder where neither options nor ENGRAM_* name them. "
             "\\[default: ./engram.toml, if there]",
@@ -62,10 +61,7 @@ def engram(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            "--encoder",
-            help="minilm, hashing, openai:NAME, or a folder. \\[env var: ENGRAM_ENCODER] \\[default: minilm]",
-        ),
+        typer.Option(help="minilm, hashing, openai:NAME, or a folder. \\[env var: ENGRAM_ENCODER] \\[default: minilm]"),
     ] = None,
     version: Annotated[  # noqa: ARG001 - printed by its callback
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -123,7 +119,7 @@ def main() -> NoReturn:
     debugging = _debugging(arguments)
     logging.basicConfig(level=logging.INFO if debugging else logging.ERROR)
     if not debugging:
-        sys.excepthook = BugReport(wants_json(arguments))
+        sys.excepthook = partial(report_bug, wants_json(arguments))
     code = run(arguments)
     gc.freeze()  # the process ends: to look for garbage in all it has imported and loaded takes a third of a second
     sys.exit(code)

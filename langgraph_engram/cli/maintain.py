@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.format import format_count, format_items
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.cli.output import one_line, print_json, print_text, progress_bar, spinner
+from langgraph_engram.cli.options import Invocation, shared
+from langgraph_engram.cli.output import (
+    format_count,
+    format_items,
+    one_line,
+    print_json,
+    print_result,
+    print_text,
+    progress_bar,
+    spinner,
+)
 from langgraph_engram.errors import EncoderMismatch, InvalidInput
 
 if TYPE_CHECKING:
-    from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.results import Diagnosis, ExportReceipt, LoadReceipt
 
 UNSOUND = 3
@@ -24,13 +30,13 @@ SHOWN_IDS = 3
 AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.")]
 
 
-@options.shared("store", "tenant", "agent", "as_json")
+@shared("store", "tenant", "agent", "as_json")
 def export(
     command: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; gzipped if its name ends in .gz.")],
     only_user: AnyUser = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user, of all tenants and agents.")] = False,
-    session: Annotated[str | None, typer.Option("--session", help="The only session to export.")] = None,
+    session: Annotated[str | None, typer.Option(help="The only session to export.")] = None,
 ) -> None:
     """Write all that is stored of a user, or of all, to a file that `engram load` reads."""
     if only_user is None and not everyone:
@@ -38,13 +44,10 @@ def export(
     with spinner("exporting"), command.open_existing() as memory:
         scope = {**command.scope, "user_id": only_user}
         receipt = memory.export(file, everyone=everyone, session_id=session, **scope)
-    if command.as_json:
-        print_json(receipt)
-    else:
-        print_text(f"exported to {receipt.path}: {_format_counts(receipt)}", "bold")
+    print_result(command, receipt, f"exported to {receipt.path}: {_format_counts(receipt)}")
 
 
-@options.shared("store", "tenant", "agent", "as_json")
+@shared("store", "tenant", "agent", "as_json")
 def load(
     command: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `engram export` wrote.")],
@@ -53,15 +56,19 @@ def load(
     """Load an exported file: everybody's own, or as the memory of one user. Loading twice adds nothing."""
     with spinner("loading"), command.open_or_make() as memory:
         receipt = memory.load(file, **{**command.scope, "user_id": only_user})
-    if command.as_json:
-        print_json(receipt)
-        return
-    print_text(f"loaded: {_format_counts(receipt)}" if _total(receipt) else "nothing new: all was stored", "bold")
-    if receipt.differing:
+    loaded = sum(receipt.model_dump(exclude={"path", "scopes", "known", "differing"}).values())
+    print_result(command, receipt, f"loaded: {_format_counts(receipt)}" if loaded else "nothing new: all was stored")
+    if receipt.differing and not command.as_json:
         print_text(f"{format_count(receipt.differing, 'item')} stored otherwise, and left as stored", "yellow")
 
 
-@options.shared("store", "as_json")
+def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
+    pending = f", {receipt.pending_tasks:,} pending" if receipt.pending_tasks else ""
+    users = f", of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
+    return f"{format_items(receipt, with_zeros=True)}{pending}{users}"
+
+
+@shared("store", "as_json")
 def backup(
     command: Invocation,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; --store opens it.")],
@@ -75,13 +82,11 @@ def backup(
         raise InvalidInput(f"{location!r} is a server: copy its folder while it is stopped, or export it")
     with spinner("copying"):
         receipt = back_up(Path(location), folder)
-    if command.as_json:
-        print_json(receipt)
-    else:
-        print_text(f"copied to {receipt.path}: {format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes", "bold")
+    size = f"{format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes"
+    print_result(command, receipt, f"copied to {receipt.path}: {size}")
 
 
-@options.shared("store", "as_json")
+@shared("store", "as_json")
 def reembed(
     command: Invocation,
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
@@ -92,16 +97,16 @@ def reembed(
 
     with progress_bar("opening the store") as bar:
         receipt = move(command.choice.store, open_encoder(encoder), bar)
-    if command.as_json:
-        print_json(receipt)
-    elif receipt.before == receipt.after:
-        print_text(f"nothing to do: the store has the encoder {receipt.after}", "bold")
-    else:
-        print_text(f"{format_count(receipt.items, 'item')} moved from {receipt.before} to {receipt.after}", "bold")
+    if receipt.before == receipt.after:
+        print_result(command, receipt, f"nothing to do: the store has the encoder {receipt.after}")
+        return
+    moved = f"{format_count(receipt.items, 'item')} moved from {receipt.before} to {receipt.after}"
+    print_result(command, receipt, moved)
+    if not command.as_json:
         print_text(f"open the store with ENGRAM_ENCODER={encoder} from now on", "yellow")
 
 
-@options.shared("store", "preset", "as_json")
+@shared("store", "preset", "as_json")
 def doctor(
     command: Invocation,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be rebuilt from the stored turns.")] = False,
@@ -118,28 +123,18 @@ def doctor(
 
 
 def _examine(command: Invocation, fix: bool) -> "Diagnosis":
-    """Examine a store under the encoder that it was written with."""
-    from langgraph_engram.doctor.doctor import AbsentEncoder
-    from langgraph_engram.embeddings.factory import open_encoder
     from langgraph_engram.results import Diagnosis, Finding
-    from langgraph_engram.stores.folders import open_store
 
-    choice = command.choice
-    command.require_store()
-    encoder: Encoder = open_encoder(choice.encoder)
-    found: list[Finding] = []
     try:
-        open_store(choice.store, encoder).close()
+        with command.open_existing() as memory:
+            return memory.doctor(fix=fix)
     except EncoderMismatch as error:
-        found.append(Finding(check="encoder", detail=str(error)))
-        encoder = AbsentEncoder(error.written_with)
-    try:
-        with command.open(encoder) as memory:
-            diagnosis = memory.doctor(fix=fix)
-    except EncoderMismatch as error:
-        found.append(Finding(check="encoder", detail=f"vectors are of several encoders: {error}"))
-        return Diagnosis(store=choice.store, encoder=encoder.name, findings=found, notes=["nothing else was examined"])
-    return diagnosis.model_copy(update={"findings": [*found, *diagnosis.findings]})
+        return Diagnosis(
+            store=command.choice.store,
+            encoder=error.written_with,
+            findings=[Finding(check="encoder", detail=str(error))],
+            notes=[f"nothing else was examined: name the encoder that it was written with, {error.written_with!r}"],
+        )
 
 
 def _print_diagnosis(diagnosis: "Diagnosis") -> None:
@@ -155,14 +150,3 @@ def _print_diagnosis(diagnosis: "Diagnosis") -> None:
     size = f"{format_count(diagnosis.rows, 'row')} of {format_count(diagnosis.scopes, 'user')}"
     wrong = sum(not finding.fixed for finding in diagnosis.findings)
     print_text(f"{size}: {format_count(wrong, 'finding')}" if wrong else f"{size}: sound", "bold")
-
-
-def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
-    pending = f", {receipt.pending_tasks:,} pending" if receipt.pending_tasks else ""
-    users = f", of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
-    return f"{format_items(receipt, with_zeros=True)}{pending}{users}"
-
-
-def _total(receipt: "ExportReceipt | LoadReceipt") -> int:
-    counts = receipt.model_dump(exclude={"path", "scopes", "known", "differing"})
-    return sum(counts.values())

@@ -1,22 +1,40 @@
-"""The options and arguments that commands share, and how the values of those that may be repeated are read."""
+"""The options that commands share, what holds where they say nothing, and the memory that they open.
+
+What options do not say comes from `ENGRAM_*`, else from `engram.toml`. `Memory` is imported when it is needed, so that
+`engram --help` is fast.
+"""
 
 import json
+import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.errors import InvalidInput
+from langgraph_engram.errors import InvalidInput, InvalidSetting, StoreError
 
 if TYPE_CHECKING:
+    from langgraph_engram.config import Configuration
+    from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.filters import Filters
-    from langgraph_engram.schema import Metadata, Scalar
+    from langgraph_engram.memory import Memory
+    from langgraph_engram.schema import Metadata, PendingTask, Scalar
+
+FILE_NAME = "engram.toml"
+NAMED = ("store", "user", "model", "preset", "encoder")
+TABLES = ("settings", "chat")
+"""What a file may hold: names, and tables of single settings; each stands for the variable of its name."""
+METADATA = "metadata."
+SIGNS = {"=": "$in", "!=": "$nin", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
+FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
 
 
 def _checked_user(user: str) -> str:
@@ -25,12 +43,6 @@ def _checked_user(user: str) -> str:
     return user
 
 
-METADATA = "metadata."
-SIGNS = {"=": "$in", "!=": "$nin", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
-FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
-
-RUN_HELP = "The run, by its id in a receipt or a decision."
-RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
 RecordId = Annotated[
     str,
     typer.Argument(
@@ -43,13 +55,11 @@ User = Annotated[
         "--user", "-u", metavar="USER", help="Whose memory it is.", callback=_checked_user, envvar="ENGRAM_USER"
     ),
 ]
-Tenant = Annotated[str, typer.Option("--tenant", help="The organisation of the user.")]
-Agent = Annotated[str | None, typer.Option("--agent", help="The agent whose memory of the user it is.")]
+Tenant = Annotated[str, typer.Option(help="The organisation of the user.")]
+Agent = Annotated[str | None, typer.Option(help="The agent whose memory of the user it is.")]
 Store = Annotated[
     str | None,
-    typer.Option(
-        "--store", help="A folder, or the URL of a Chroma server. \\[env var: ENGRAM_STORE] \\[default: ./engram-data]"
-    ),
+    typer.Option(help="A folder, or the URL of a Chroma server. \\[env var: ENGRAM_STORE] \\[default: ./engram-data]"),
 ]
 Model = Annotated[
     str | None,
@@ -62,19 +72,16 @@ Preset = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-SHARED = {
-    name: Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-    for name, annotation, default in (
-        ("user", User, Parameter.empty),
-        ("store", Store, None),
-        ("model", Model, None),
-        ("preset", Preset, None),
-        ("tenant", Tenant, "default"),
-        ("agent", Agent, None),
-        ("as_json", AsJson, False),
-    )
+SHARED: dict[str, tuple[Any, Any]] = {
+    "user": (User, Parameter.empty),
+    "store": (Store, None),
+    "model": (Model, None),
+    "preset": (Preset, None),
+    "tenant": (Tenant, "default"),
+    "agent": (Agent, None),
+    "as_json": (AsJson, False),
 }
-"""The options that many commands have, by the fields of an `Invocation`."""
+"""The options that many commands have, with their defaults, by the fields of an `Invocation`."""
 Filter = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,15 +91,157 @@ Filter = Annotated[
         "all keys, and any of the values of one.",
     ),
 ]
-Conversations = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A chat, export, table or text, gzipped or not; - for standard input."),
-]
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What holds where the options of a command say nothing: the object of its context."""
+
+    variables: Mapping[str, str]
+    """By its name each variable that is set, or that a value of the file stands for."""
+    file: str
+    from_file: frozenset[str]
+    """The names of `NAMED` and `TABLES` that the file gave, and no variable did."""
+
+    def source(self, name: str, given: str | None = None) -> str:
+        """Return where a value comes from: an option, a variable, the file, or the defaults."""
+        if given is not None:
+            return f"--{name}"
+        if name in self.from_file:
+            return self.file
+        return variable_of(name) if variable_of(name) in self.variables else "default"
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable of a name: `ENGRAM_STORE` of "store"."""
+    return f"ENGRAM_{name.upper()}"
+
+
+def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
+    """Return the defaults of a process: its variables, then a file; the encoder of the command line before both.
+
+    Raises:
+        InvalidSetting: The file is missing or malformed, or names what it cannot.
+    """
+    path = config or Path(FILE_NAME)
+    values = _read_config(path) if config or path.is_file() else {}
+    if config and (store := values.get("store")) and ":" not in store:
+        values["store"] = str(path.parent / Path(store).expanduser())
+    variables = {name: value for name, value in os.environ.items() if value}
+    if encoder:
+        variables[variable_of("encoder")] = encoder
+    in_file = {variable_of(name): value for name, value in values.items()}
+    from_file = frozenset(name for name in values if variable_of(name) not in variables)
+    return Defaults({**in_file, **variables}, str(path), from_file)
+
+
+def _read_config(path: Path) -> dict[str, str]:
+    """Read a file of defaults: the value of each name, tables as JSON."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidSetting(f"{path}: cannot be read: {reason}") from error
+    for name, value in content.items():
+        is_text = name in NAMED and isinstance(value, str) and value != ""
+        if not is_text and not (name in TABLES and isinstance(value, dict)):
+            problem = f"unknown name {name!r}" if name not in NAMED + TABLES else f"{name} is {value!r}"
+            raise InvalidSetting(
+                f"{path}: {problem}: give texts for {', '.join(NAMED)}, and tables for {', '.join(TABLES)}"
+            )
+    return {name: json.dumps(value, default=str) if name in TABLES else value for name, value in content.items()}
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """What a command was called with of the options that commands share."""
+
+    defaults: Defaults
+    user: str = ""
+    tenant: str = "default"
+    agent: str | None = None
+    store: str | None = None
+    """None for that of the defaults, as of the model and the preset."""
+    model: str | None = None
+    preset: str | None = None
+    as_json: bool = False
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The scope, as the methods of `Memory` take it."""
+        return {"user_id": self.user, "tenant": self.tenant, "agent_id": self.agent}
+
+    @property
+    def options(self) -> str:
+        """The options of a command on the same memory: "--user ana --store notes"."""
+        tenant = None if self.tenant == "default" else self.tenant
+        given = {"--user": self.user, "--store": self.store, "--tenant": tenant, "--agent": self.agent}
+        return " ".join(f"{name} {quote(value)}" for name, value in given.items() if value is not None)
+
+    @property
+    def choice(self) -> "Configuration":
+        """What is chosen: by options, by variables, by the file, or by default."""
+        from langgraph_engram.config import resolve
+
+        return resolve(self.store, self.model, self.preset, None, environment=self.defaults.variables)
+
+    def open(self, encoder: "Encoder | None" = None) -> "Memory":
+        """Open the memory, with an encoder that is open already, if any."""
+        from langgraph_engram.config import resolve_chat
+        from langgraph_engram.memory import Memory
+
+        choice = self.choice
+        return Memory(
+            choice.store,
+            choice.model,
+            choice.settings.preset,
+            encoder=encoder or self.defaults.variables.get(variable_of("encoder")),
+            settings=choice.settings,
+            chat=resolve_chat(environment=self.defaults.variables),
+        )
+
+    def open_existing(self, encoder: "Encoder | None" = None) -> "Memory":
+        """Open a memory that was written before: a mistyped folder must not look like an empty one.
+
+        Raises:
+            InvalidInput: There is no such folder, or an unknown name.
+        """
+        from langgraph_engram.stores.base import kind_of_location
+
+        store = self.choice.store
+        if kind_of_location(store) != "server" and not Path(store).exists():
+            raise InvalidInput(f"no memory at {store!r}: remember something first, or name the folder with --store")
+        return self.open(encoder)
+
+    @contextmanager
+    def open_or_make(self) -> "Iterator[Memory]":
+        """Open a memory to write to. A failure before anything is stored leaves no folder that was not there."""
+        from langgraph_engram.stores.base import kind_of_location
+        from langgraph_engram.stores.locks import missing_folders, remove_folders
+
+        store = self.choice.store
+        is_folder = kind_of_location(store) == "folder"
+        made = missing_folders(Path(store).expanduser().resolve()) if is_folder else []
+        with ExitStack() as closed, self.open() as memory:
+            try:
+                yield memory
+            except BaseException:
+                with suppress(StoreError):
+                    if not memory.store.scopes():
+                        closed.callback(remove_folders, made)
+                raise
+
+    def pending(self, memory: "Memory") -> "list[PendingTask]":
+        """Return what is left to do for the user."""
+        return memory.status(**self.scope).pending
 
 
 def shared(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command these options of `SHARED` after its own, as one `Invocation`."""
     context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    after = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1]) for name in names
+    ]
 
     def share(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -101,7 +250,7 @@ def shared(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
         of_command = signature(command)
         own = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in list(of_command.parameters.values())[1:]]
-        parameters = [context, *own, *(SHARED[name] for name in names)]
+        parameters = [context, *own, *after]
         called.__signature__ = of_command.replace(parameters=parameters)  # type: ignore[attr-defined] # inspect's name
         called.__annotations__ = {each.name: each.annotation for each in parameters}
         return called

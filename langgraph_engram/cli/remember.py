@@ -1,35 +1,49 @@
-"""`engram remember` and `retry`: write conversations into memory, and finish what is pending."""
+"""`engram remember`, `retry` and `recall`: write conversations into memory, finish what is pending, and ask."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.format import format_cost, format_count, format_receipt, next_steps
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
+from langgraph_engram.cli.options import Filter, Invocation, read_filters, read_metadata, shared, variable_of
+from langgraph_engram.cli.output import (
+    FAILED,
+    fail,
+    format_cost,
+    format_count,
+    format_receipt,
+    next_steps,
+    one_line,
+    print_json,
+    print_recollection,
+    print_text,
+    progress_bar,
+    spinner,
+)
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from langgraph_engram.formats.files import ParsedFile
+    from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.formats.messages import Session
-    from langgraph_engram.results import Receipt
+    from langgraph_engram.memory import Memory
+    from langgraph_engram.results import Receipt, Recollection
     from langgraph_engram.schema import PendingTask
 
 STANDARD_INPUT = Path("-")
-DateOrderName = Literal["day_first", "month_first"]
 
 
-@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def remember(
     command: Invocation,
-    file: options.Conversations,
-    session: Annotated[
-        str | None, typer.Option("--session", help="The session's id, for a file of one session.")
-    ] = None,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A chat, export, table or text, gzipped or not; - for standard input."),
+    ],
+    session: Annotated[str | None, typer.Option(help="The session's id, for a file of one session.")] = None,
     file_format: Annotated[
         str,
         typer.Option(
@@ -37,56 +51,37 @@ def remember(
         ),
     ] = "auto",
     date_order: Annotated[
-        DateOrderName | None,
-        typer.Option("--date-order", help="How a chat or table writes 03/04/24, where the file does not show it."),
+        Literal["day_first", "month_first"] | None,
+        typer.Option(help="How a chat or table writes 03/04/24, where the file does not show it."),
     ] = None,
     sample: Annotated[
         str | None,
         typer.Option(
-            "--sample",
-            help="What to read of a file of several: a ChatGPT conversation, a user of mem0, a namespace of langmem.",
+            help="What to read of a file of several: a ChatGPT conversation, a user of mem0, a namespace of langmem."
         ),
     ] = None,
     metadata: Annotated[
         list[str] | None,
         typer.Option(
-            "--metadata",
             metavar="KEY=VALUE",
             help="What to keep with the turns, for --filter metadata.KEY=VALUE. Give it again for more.",
         ),
     ] = None,
 ) -> None:
     """Remember the conversations of a file, or of standard input. Turns that are known are not stored again."""
-    given = options.read_metadata(metadata)
-    read = _read(file, file_format, sample, date_order)
+    from langgraph_engram.formats.files import parse_conversations, read_bytes
+
+    given = read_metadata(metadata)
+    is_standard = file == STANDARD_INPUT
+    raw, name = (sys.stdin.buffer.read(), "standard input") if is_standard else (read_bytes(str(file)), str(file))
+    read = parse_conversations(raw, name, file_format, sample, date_order)
     sessions = _renamed(read.sessions, session)
     with progress_bar("opening the memory") as bar, command.open_or_make() as memory:
         receipt = memory.remember_sessions(sessions, progress=bar, metadata=given, **command.scope)
-        pending = memory.status(**command.scope).pending
+        pending = command.pending(memory)
     if not command.as_json:
         print_text(f"read as {read}", "dim")
     print_receipt(receipt, pending, command)
-
-
-@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
-def retry(command: Invocation) -> None:
-    """Run what is pending again, and nothing else."""
-    with spinner("trying again"), command.open_existing() as memory:
-        waiting = memory.status(**command.scope).pending
-        receipt = memory.retry(**command.scope)
-        pending = memory.status(**command.scope).pending
-    if waiting or command.as_json:
-        print_receipt(receipt, pending, command)
-    else:
-        print_text("nothing is pending")
-
-
-def _read(file: Path, file_format: str, sample: str | None, date_order: DateOrderName | None) -> "ParsedFile":
-    from langgraph_engram.formats.files import parse_conversations, read_bytes
-
-    standard = file == STANDARD_INPUT
-    raw, name = (sys.stdin.buffer.read(), "standard input") if standard else (read_bytes(str(file)), str(file))
-    return parse_conversations(raw, name, file_format, sample, date_order)
 
 
 def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session]":
@@ -100,18 +95,36 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
     return [replace(sessions[0], session_id=session_id)]
 
 
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+def retry(command: Invocation) -> None:
+    """Run what is pending again, and nothing else."""
+    with spinner("trying again"), command.open_existing() as memory:
+        waiting = command.pending(memory)
+        receipt = memory.retry(**command.scope)
+        pending = command.pending(memory)
+    if waiting or command.as_json:
+        print_receipt(receipt, pending, command)
+    else:
+        print_text("nothing is pending")
+
+
 def print_receipt(receipt: "Receipt", pending: "list[PendingTask]", command: Invocation) -> None:
     """Print a receipt and what is pending; fail with code 1 where turns are pending and no record came of any."""
-    failed = bool(receipt.pending) and not receipt.records and not receipt.quarantined
-    if command.as_json and not failed:
-        print_json(receipt)
-    elif not command.as_json:
-        print_text(format_receipt(receipt), "bold")
-        print_text(f"cost: {format_cost(receipt.usage)}", "dim")
-    if failed:
+    if receipt.pending and not receipt.records and not receipt.quarantined:
+        if not command.as_json:
+            _print_counts(receipt)
         raise typer.Exit(fail(f"nothing was extracted: {_advice(pending, command)}", FAILED, command.as_json))
-    if pending and not command.as_json:
+    if command.as_json:
+        print_json(receipt)
+        return
+    _print_counts(receipt)
+    if pending:
         print_text(_advice(pending, command), "yellow")
+
+
+def _print_counts(receipt: "Receipt") -> None:
+    print_text(format_receipt(receipt), "bold")
+    print_text(f"cost: {format_cost(receipt.usage)}", "dim")
 
 
 def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
@@ -125,3 +138,73 @@ def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
         if tasks:
             left.append(f"{format_count(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
     return "; ".join([*left, *next_steps(pending, command)])
+
+
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+def recall(
+    command: Invocation,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.")],
+    search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
+    budget: Annotated[int | None, typer.Option(min=1, help="Tokens of evidence.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first N passages of a --search only.")] = None,
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="How weak a passage ends a --search, as a share of the best; 0 to fill the budget."
+        ),
+    ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]'),
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(help="Answer as memory stood then: a date or a time, ISO 8601.")] = None,
+    style: Annotated[
+        Literal["auto", "short", "full"] | None,
+        typer.Option(help="How long the answer is. \\[default: as the question asks]"),
+    ] = None,
+    filters: Filter = None,
+) -> None:
+    """Answer a question from memory, with the evidence that the answer rests on."""
+    if limit and not search:
+        raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
+    if stop is not None and not search:
+        raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
+    encoder = _loading_encoder(command)
+    from langgraph_engram.formats.messages import read_moment, read_until
+
+    asked = {"budget": budget, "now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
+    with spinner("remembering") as show_step, command.open_existing(encoder) as memory:
+        answer = partial(_recall_with_progress, memory, show_step, answer_style=style)
+        ask = partial(memory.search, limit=limit, stop=stop) if search else answer
+        recollection = ask(question, **asked, **command.scope)
+    if command.as_json:
+        print_json(recollection)
+    else:
+        print_recollection(recollection)
+
+
+def _loading_encoder(command: Invocation) -> "Encoder | None":
+    """Return the default encoder, which loads while the rest is imported; None where another is asked for.
+
+    Half of its loading, ONNX Runtime's, leaves Python to other threads.
+    """
+    if command.defaults.variables.get(variable_of("encoder"), "minilm") != "minilm":
+        return None
+    from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
+
+    encoder = OnnxMiniLM()
+    encoder.start_loading()
+    return encoder
+
+
+def _recall_with_progress(
+    memory: "Memory", show_step: Callable[[str], None], question: str, **arguments: Any
+) -> "Recollection":
+    """Recall as `Memory.recall` does, and show each step, and the answer as it is written."""
+    recollection, written = None, ""
+    for update in memory.stream(question, **arguments):
+        written = written + update.text if update.text else ""
+        show_step(written or update.step.replace("_", " "))
+        recollection = update.recollection or recollection
+    assert recollection is not None  # the last update holds it
+    return recollection

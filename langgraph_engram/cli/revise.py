@@ -4,20 +4,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.format import format_count, format_items, format_receipt, print_next_steps
-from langgraph_engram.cli.opening import Invocation
-from langgraph_engram.cli.output import one_line, print_json, print_text
+from langgraph_engram.cli.options import Invocation, RecordId, shared
+from langgraph_engram.cli.output import (
+    format_count,
+    format_items,
+    format_receipt,
+    one_line,
+    print_json,
+    print_next_steps,
+    print_result,
+    print_text,
+)
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
 
+RUN = typer.Argument(metavar="RUN_ID", help="The run, by its id in a receipt or a decision.")
 
-@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def approve(
     command: Invocation,
-    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help=options.RUN_HELP)] = None,
+    run_id: Annotated[str | None, RUN] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Reject them instead: everything stays as it is.")] = False,
 ) -> None:
     """Approve all decisions of a run that waits for a person; without a run, list those that wait."""
@@ -28,15 +37,15 @@ def approve(
             waiting = memory.approvals(**command.scope)
         else:
             receipt = memory.approve(run_id, "reject" if reject else "approve", **command.scope)
-        pending = memory.status(**command.scope).pending
-    if command.as_json:
-        print_json(waiting if run_id is None else receipt)
-        return
-    if run_id is None:
-        _print_approvals(waiting)
+        pending = command.pending(memory)
+    if run_id is not None:
+        done = "rejected" if reject else "approved"
+        print_result(command, receipt, f"{done}: {format_receipt(receipt)}", pending)
+    elif command.as_json:
+        print_json(waiting)
     else:
-        print_text(f"{'rejected' if reject else 'approved'}: {format_receipt(receipt)}", "bold")
-    print_next_steps(pending, command)
+        _print_approvals(waiting)
+        print_next_steps(pending, command)
 
 
 def _print_approvals(waiting: "list[Approval]") -> None:
@@ -53,16 +62,16 @@ def _print_approvals(waiting: "list[Approval]") -> None:
             print_text(f"{after}{one_line(decision.new)}", "green", indent=4, hang=2)
 
 
-@options.shared("user", "store", "tenant", "agent", "as_json")
+@shared("user", "store", "tenant", "agent", "as_json")
 def update(
     command: Invocation,
-    record_id: options.RecordId,
+    record_id: RecordId,
     text: Annotated[str, typer.Argument(help="The whole text of the record from now on.")],
 ) -> None:
     """Correct what a record says. The old one stays in its history."""
     with command.open_existing() as memory:
         receipt = memory.update(record_id, text, **command.scope)
-        pending = memory.status(**command.scope).pending
+        pending = command.pending(memory)
     if command.as_json:
         print_json(receipt)
         return
@@ -74,20 +83,13 @@ def update(
     print_next_steps(pending, command)
 
 
-@options.shared("user", "store", "tenant", "agent", "as_json")
-def undo(
-    command: Invocation,
-    run_id: options.RunId,
-) -> None:
+@shared("user", "store", "tenant", "agent", "as_json")
+def undo(command: Invocation, run_id: Annotated[str, RUN]) -> None:
     """Take back what a run merged, superseded or linked. Nothing is deleted; its decisions stay in the history."""
     with command.open_existing() as memory:
         receipt = memory.undo(run_id, **command.scope)
-        pending = memory.status(**command.scope).pending
-    if command.as_json:
-        print_json(receipt)
-    else:
-        print_text(_format_undo(receipt), "bold")
-        print_next_steps(pending, command)
+        pending = command.pending(memory)
+    print_result(command, receipt, _format_undo(receipt), pending)
 
 
 def _format_undo(receipt: "UndoReceipt") -> str:
@@ -103,21 +105,15 @@ def _format_undo(receipt: "UndoReceipt") -> str:
     return ", ".join(filter(None, parts))
 
 
-@options.shared("user", "store", "tenant", "agent", "as_json")
+@shared("user", "store", "tenant", "agent", "as_json")
 def forget(
     command: Invocation,
-    session: Annotated[
-        str | None, typer.Option("--session", help="The session to forget; all of the user otherwise.")
-    ] = None,
+    session: Annotated[str | None, typer.Option(help="The session to forget; all of the user otherwise.")] = None,
     turn: Annotated[
         str | None,
-        typer.Option(
-            "--turn", help="The turn to forget, by its id (here or in its source) or the id's first characters."
-        ),
+        typer.Option(help="The turn to forget, by its id (here or in its source) or the id's first characters."),
     ] = None,
-    record: Annotated[
-        str | None, typer.Option("--record", help="The record to forget, likewise; its turns stay.")
-    ] = None,
+    record: Annotated[str | None, typer.Option(help="The record to forget, likewise; its turns stay.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Forget a user, or one session, turn or record of theirs. There is no way back."""
@@ -127,7 +123,7 @@ def forget(
         _confirm(f"{what} of {command.user}", command.as_json)
     with command.open_existing() as memory:
         receipt = memory.forget(session_id=session, turn_id=turn, record_id=record, **command.scope)
-        pending = memory.status(**command.scope).pending
+        pending = command.pending(memory)
     if command.as_json:
         print_json(receipt)
         return

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from langgraph_engram.cli import options
-from langgraph_engram.cli.opening import Defaults, Invocation, variable_of
+from langgraph_engram.cli.options import Defaults, Invocation, shared, variable_of
 from langgraph_engram.cli.output import one_line, print_text
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
@@ -21,54 +20,45 @@ if TYPE_CHECKING:
     from langgraph_engram.server.credentials import Credentials
 
 
-Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
-GRAPHS: dict[str, Any] = {
-    "remember": {
-        "path": "langgraph_engram.server:remember",
-        "description": "Remember messages as events, records, boundaries and syntheses, for one user.",
-    },
-    "recall": {
-        "path": "langgraph_engram.server:recall",
-        "description": "Answer a question from one user's memory, with evidence.",
-    },
-    "agent": {
-        "path": "langgraph_engram.server:agent",
-        "description": "Chat with an agent that remembers one user from conversation to conversation.",
-    },
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
+GRAPHS = {
+    "remember": "Remember messages as events, records, boundaries and syntheses, for one user.",
+    "recall": "Answer a question from one user's memory, with evidence.",
+    "agent": "Chat with an agent that remembers one user from conversation to conversation.",
 }
-STORE: dict[str, Any] = {"path": "langgraph_engram.integrations.store.open_store_for_server"}
-AUTH: dict[str, Any] = {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True}
-HTTP: dict[str, Any] = {
-    "app": "langgraph_engram.server.app:app",
-    "enable_custom_route_auth": True,
-    "disable_mcp": True,
-    "disable_a2a": True,
+"""What is served, by its name in `langgraph_engram.server`."""
+CONFIGURATION: dict[str, Any] = {
+    "graphs": {name: {"path": f"langgraph_engram.server:{name}", "description": text} for name, text in GRAPHS.items()},
+    "store": {"path": "langgraph_engram.integrations.store.open_store_for_server"},
+    "auth": {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True},
+    "http": {
+        "app": "langgraph_engram.server.app:app",
+        "enable_custom_route_auth": True,
+        "disable_mcp": True,
+        "disable_a2a": True,
+    },
+    "webhooks": {"url": {"disable_private_ips": True}},
 }
-WEBHOOKS: dict[str, Any] = {"url": {"disable_private_ips": True}}
-"""What may be told of the end of a run: no address of the network that the server stands in."""
-WEBHOOK_HOSTS = "ENGRAM_WEBHOOK_HOSTS"
-CONFIGURATION: dict[str, Any] = {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP, "webhooks": WEBHOOKS}
+"""As `langgraph.json` holds it. No address of the network that the server stands in is told of the end of a run."""
 ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true"}
 """Keeps the server from sending anything to the internet; what is set in the environment wins."""
 
 
-@options.shared("store", "model", "preset")
+@shared("store", "model", "preset")
 def serve(
     command: Invocation,
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2024,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 10,
+    port: Port = 2024,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 10,
     graph: Annotated[
         list[str] | None,
         typer.Option(
-            "--graph",
             metavar="NAME=PATH:ATTRIBUTE",
             help="A graph of your own, of a module or a file, served beside: mine=app.agent:graph. Repeat it for more.",
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A langgraph.json of your own, whose graphs are served.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A langgraph.json of your own, whose graphs are served.")] = None,
 ) -> None:
     """Serve the graphs to LangGraph's SDK and Studio, pages at /memory, tools at /mcp. See the README for tokens.
 
@@ -81,15 +71,20 @@ def serve(
     graphs = {**own_graphs(graph or [], config), **served["graphs"]}
     _require_free(host, port)
     given = {"store": command.store, "model": command.model, "preset": command.preset}
-    _print_addresses(f"http://{host}:{port}", list(graphs))
+    url = f"http://{host}:{port}"
+    print_text(f"API       {url}  (graphs: {', '.join(graphs)})")
+    print_text(f"API docs  {url}/docs")
+    print_text(f"Studio    https://smith.langchain.com/studio/?baseUrl={url}")
+    print_text(f"memories  {url}/memory")
+    print_text(f"MCP       {url}/mcp")
     _run(host, port, jobs, {**served, "graphs": graphs, "env": server_variables(command.defaults, given)})
 
 
-@options.shared("store", "model", "preset")
+@shared("store", "model", "preset")
 def inspect(
     command: Invocation,
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2025,
+    port: Port = 2025,
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="Whose memory the printed address shows.", envvar="ENGRAM_USER")
     ] = None,
@@ -169,19 +164,6 @@ def _require_free(host: str, port: int) -> None:
         raise InvalidInput(f"cannot listen on {host}:{port} ({reason}): name another --port or --host") from error
 
 
-def _print_addresses(url: str, graphs: list[str]) -> None:
-    """Print where what is served is, a line each; no colours, and nothing that is not an address or its name."""
-    rows = {
-        "API": f"{url}  (graphs: {', '.join(graphs)})",
-        "API docs": f"{url}/docs",
-        "Studio": f"https://smith.langchain.com/studio/?baseUrl={url}",
-        "memories": f"{url}/memory",
-        "MCP": f"{url}/mcp",
-    }
-    for name, address in rows.items():
-        print_text(f"{name:<10}{address}")
-
-
 def server_variables(defaults: Defaults, given: dict[str, str | None]) -> dict[str, str]:
     """Return the variables of a server: what options name, what holds without them, and what keeps it quiet."""
     quiet = {**ENVIRONMENT, "LOG_LEVEL": "WARNING"}
@@ -198,7 +180,7 @@ def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
     run_server(host, port, reload=False, n_jobs_per_worker=jobs, open_browser=False, **served)
 
 
-@options.shared("user", "store", "model", "preset", "tenant", "agent")
+@shared("user", "store", "model", "preset", "tenant", "agent")
 def mcp(command: Invocation) -> None:
     """Serve the tools remember, recall and search over standard input and output, for one user."""
     if find_spec("mcp") is None:
@@ -220,6 +202,6 @@ def configuration() -> dict[str, Any]:
 
     `ENGRAM_WEBHOOK_HOSTS` names the only hosts that may be told of the end of a run, with commas between them.
     """
-    if hosts := [host.strip() for host in os.environ.get(WEBHOOK_HOSTS, "").split(",") if host.strip()]:
+    if hosts := [host.strip() for host in os.environ.get("ENGRAM_WEBHOOK_HOSTS", "").split(",") if host.strip()]:
         return {**CONFIGURATION, "webhooks": {"url": {"allowed_domains": hosts}}}
     return CONFIGURATION

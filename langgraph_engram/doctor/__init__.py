@@ -1,1 +1,189 @@
-"""Examine a store without a model, and mend what can be rebuilt from its raw turns."""
+"""Examine a store from its rows to its memories, without a model and without a network, and mend what can be mended.
+
+The rows of all scopes come first, then each scope by itself, then what crosses scopes: a search in one must return
+nothing of another. A repair may bring to light what hung on it, so that a scope is examined until nothing is left.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from langgraph_engram.doctor.scope import ScopeExamination
+from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
+from langgraph_engram.errors import EngramError
+from langgraph_engram.requests import recall_request
+from langgraph_engram.results import Diagnosis, Finding, Recollection
+from langgraph_engram.runner import delete_threads, thread_of, threads_of
+from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings
+from langgraph_engram.state import RecallRequest
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, Kind
+
+DEFECTS = {
+    "damaged database": (
+        "the database of checkpoints is damaged: restore a backup, or remove it; no memory is in it alone",
+        "",
+    ),
+    "outdated index": (
+        "searches are served from an index that is not what is stored: somebody wrote past the store",
+        "reads it again",
+    ),
+    "residue in checkpoints": (
+        "checkpoints hold turns that are not stored: what was forgotten, or never was",
+        "deletes them",
+    ),
+    "search across scopes": ("a search returns what is not stored under this scope", ""),
+    "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
+    "turn in two events": ("its records may be stored twice", ""),
+    "turn without event": ("nothing was extracted from it, and nothing is pending", "`retry` does its steps"),
+    "event of missing turns": ("turns that it names are not stored, or it has none", "leaves them out"),
+    "boundary of a missing event": ("an event that it names is not stored", "removes or relinks it"),
+    "record of missing turns": ("turns that it rests on are not stored", "removes it, and extracts anew"),
+    "record of a missing event": ("the event that it came from is not stored", "relinks it, or extracts anew"),
+    "lineage of missing records": ("records that it was made of are not stored", "leaves them out"),
+    "missing successor": ("replaced by no record that is stored: no search finds either", "makes it active again"),
+    "active and replaced": ("it is active and names a successor", "leaves it active"),
+    "circle of successors": ("each was replaced by another: no search finds any", "makes the newest active"),
+    "conflict with missing records": ("records that it contradicts are not stored", "unlinks them"),
+    "one-sided conflict": ("the record that contradicts it is not linked from it", "links the other side"),
+    "unverified record": ("neither its turns nor those around them support it", "quarantines it"),
+    "recycled record": ("an assistant only repeated what was stored", "quarantines it"),
+    "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
+    "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
+    "stale synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
+    "outdated synthesis": ("what it tells has changed, and it does not say so", "`retry` writes it anew"),
+    "decision on missing records": ("records that it names are not stored", "removes it"),
+    "words in another checkpoint": ("what was said is not stored: retry where `status` says it is, or send it", ""),
+    "task for missing turns": ("turns that it is about are not stored", "keeps it for the rest"),
+    "approval without a run": ("the checkpoints of the run that waits are gone", "`retry` does its steps"),
+}
+"""What is wrong, and what mends it, by check; nothing mends what only a person can judge."""
+UNREADABLE = frozenset({"row without a scope", "row without a kind"})
+"""What keeps a store from naming its scopes."""
+MAX_ROUNDS = 5
+"""How often a scope is examined again after repairs."""
+PROBED = 20
+"""Scopes that are searched for what others said."""
+PROBES = 5
+"""Turns of another scope that each is searched for, and records."""
+
+
+@dataclass
+class Doctor:
+    """One examination of a store."""
+
+    store: ChromaStore
+    checkpointer: BaseCheckpointSaver[str] | None
+    settings: Settings
+    search: Callable[[RecallRequest], Recollection]
+    """Searches a scope without asking a model."""
+    fix: bool = False
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> Diagnosis:
+        """Examine everything."""
+        examination = self.store.examine(fix=self.fix)
+        self.findings += examination.findings
+        self.notes += examination.notes
+        mends_links = self.fix and all(finding.fixed for finding in self.findings)
+        if self.fix and not mends_links:
+            self.notes.append("links between memories were not mended: rows that only a person can judge come first")
+        if self.checkpointer and (damaged := damaged_files(self.checkpointer)):
+            self.checkpointer = None
+            self._add("damaged database", damaged)
+        scopes = [] if any(finding.check in UNREADABLE for finding in self.findings) else self.store.scopes()
+        for scope in scopes:
+            try:
+                self._examine(scope, mends_links)
+            except EngramError as error:
+                self.notes.append(f"the memories of {scope.key} could not be examined: {error}")
+        self._probe(scopes)
+        return Diagnosis(
+            store=self.store.location,
+            encoder=self.store.encoder.name,
+            scopes=len(scopes),
+            rows=examination.rows,
+            findings=self.findings,
+            notes=self.notes,
+        )
+
+    def _examine(self, scope: Scope, mends_links: bool) -> None:
+        self._check_index(scope)
+        self._check_checkpoints(scope)
+        with self.store.writing(scope):
+            for _ in range(MAX_ROUNDS if mends_links else 1):
+                found, changes = ScopeExamination(
+                    self.store.index(scope),
+                    self.store.decisions(scope),
+                    self.store.pending_tasks(scope),
+                    lambda run_id: self._is_saved(scope, run_id),
+                    self.settings.verify,
+                ).run()
+                for check, ids in found.items():
+                    self._add(check, ids, scope, mends_links)
+                if not mends_links or not any(DEFECTS[check][1] for check in found):
+                    return
+                with self.store.committing(scope):
+                    self.store.commit(scope, changes)
+                if changes.removed:
+                    self.store.secure_delete(scope)
+
+    def _is_saved(self, scope: Scope, run_id: str) -> bool:
+        return self.checkpointer is not None and self.checkpointer.get_tuple(thread_of(run_id, scope)) is not None
+
+    def _check_index(self, scope: Scope) -> None:
+        """Compare the index that searches are served from with what is stored."""
+        index, ids = self.store.index(scope), []
+        for kind in SEARCHABLE:
+            stored = {kind.id_of(item): item for item in self.store.items(scope, kind)}
+            held = {kind.id_of(item): item for item in index.of_kind(kind).items}
+            ids += [key for key in stored | held if stored.get(key) != held.get(key)]
+        self._add("outdated index", ids, scope, self.fix)
+        if ids and self.fix:
+            self.store.drop_index(scope)
+
+    def _check_checkpoints(self, scope: Scope) -> None:
+        """Find runs whose checkpoints hold turns that are not stored: they were forgotten."""
+        if self.checkpointer is None:
+            return
+        turns, threads = self.store.index(scope).turns, []
+        for thread in threads_of(self.checkpointer, scope):
+            if any(turn_id not in turns for turn_id in turns_of(self.checkpointer, thread)):
+                threads.append(thread)
+        self._add("residue in checkpoints", threads, scope, self.fix)
+        if threads and self.fix:
+            delete_threads(self.checkpointer, threads)
+
+    def _probe(self, scopes: list[Scope]) -> None:
+        """Search each scope for what another one's turns say: all that is found must be stored under its own id."""
+        for scope, other in zip(scopes[:PROBED], [*scopes[1:PROBED], *scopes[:1]], strict=False):
+            try:
+                foreign = {item_id for text in self._said(other) for item_id in self._foreign(text, scope)}
+            except EngramError as error:
+                self.notes.append(f"no search was tried across scopes: {error}")
+                return
+            self._add("search across scopes", sorted(foreign), scope)
+
+    def _foreign(self, text: str, scope: Scope) -> set[str]:
+        """Search a scope for a text, and return the ids of what is found and is not stored in it."""
+        evidence = self.search(recall_request(text, scope, "search")).evidence
+        turns = {turn.turn_id for passage in evidence for turn in passage.turns}
+        records = {passage.record.record_id for passage in evidence if passage.record}
+        stored = {*self.store.stored(scope, TURNS, [*turns]), *self.store.stored(scope, RECORDS, [*records])}
+        return (turns | records) - stored
+
+    def _said(self, scope: Scope) -> Iterator[str]:
+        kinds: tuple[Kind[Any], ...] = (TURNS, RECORDS)
+        for kind in kinds:
+            yield from (kind.text_of(item) for item in islice(self.store.items(scope, kind), PROBES))
+
+    def _add(self, check: str, ids: list[str], scope: Scope | None = None, is_mended: bool = False) -> None:
+        detail, fix = DEFECTS[check]
+        if ids:
+            fixed = is_mended and bool(fix)
+            self.findings.append(Finding(check=check, detail=detail, scope=scope, ids=ids, fix=fix, fixed=fixed))

@@ -18,7 +18,7 @@ from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_model
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.formats.files import GZIP_MAGIC, parse_json, read_file
+from langgraph_engram.formats.files import EXPORT_FORMAT, GZIP_MAGIC, parse_json, read_file
 from langgraph_engram.lineage import reached
 from langgraph_engram.pending import FORGET, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
@@ -38,7 +38,6 @@ from langgraph_engram.stores.index import (
 
 M = TypeVar("M", bound=BaseModel)
 
-FORMAT = "langgraph-engram"
 VERSION = 1
 ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS)
 """The order of a scope's items: tasks come before the turns that they are about, as in a commit."""
@@ -69,9 +68,9 @@ class Footer(Frozen):
 
 
 def _line_of(kind: Kind[Any]) -> type[ItemLine]:
-    name, item = f"{kind.model.__name__}Line", kind.model.__name__
+    item = kind.model.__name__
     fields: dict[str, Any] = {"kind": (Literal[kind.name], ...), "item": (kind.model, ...)}
-    return create_model(name, __base__=ItemLine, __doc__=f"One {item}.", **fields)
+    return create_model(f"{item}Line", __base__=ItemLine, __doc__=f"One {item}.", **fields)
 
 
 ITEM_LINES: Any = Union[*map(_line_of, ORDER)]
@@ -110,7 +109,7 @@ def export_file(
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
     with _written(path) as file:
-        _write_line(file, Header(format=FORMAT, version=VERSION))
+        _write_line(file, Header(format=EXPORT_FORMAT, version=VERSION))
         for owner in scopes:
             with store.committing(owner):
                 is_wanted = _is_received if session_id is None else _Session.read(store, owner, session_id).has
@@ -271,20 +270,22 @@ def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) ->
 
 def _reader(path: Path, scope: Scope | None) -> Callable[[], Iterator[ItemLine]]:
     """Return what reads the lines of a file, from its beginning each time."""
-    for line in _lines(path):
-        first = _parsed(line)
-        if isinstance(first, dict) and "format" in first:
-            _check_header(path, first)
-            return lambda: _read_export(path)
-        break
+    line = next(_lines(path), b"")
+    try:
+        first = json.loads(line)
+    except ValueError:
+        first = None
+    if isinstance(first, dict) and "format" in first:
+        _check_header(path, first)
+        return lambda: _read_export(path)
     if scope is None:
         raise InvalidInput(f"{path}: does not say whose memory it is: name the user")
     return lambda: _read_document(path, scope)
 
 
 def _check_header(path: Path, header: Mapping[str, object]) -> None:
-    if header.get("format") != FORMAT:
-        raise UnreadableFile(f"{path}: expected the format {FORMAT!r}, not {header['format']!r}")
+    if header["format"] != EXPORT_FORMAT:
+        raise UnreadableFile(f"{path}: expected the format {EXPORT_FORMAT!r}, not {header['format']!r}")
     if header.get("version") != VERSION:
         raise UnreadableFile(
             f"{path}: has version {header.get('version')!r} and this one reads {VERSION}: export it again with a "
@@ -316,7 +317,7 @@ def _read_document(path: Path, scope: Scope) -> Iterator[ItemLine]:
     document = parse_json(read_file(str(path)), str(path))
     if not isinstance(document, dict) or not document or not document.keys() <= KIND_OF.keys():
         raise UnreadableFile(
-            f"{path}: expected an export (its first line names the format {FORMAT!r}), or lists named "
+            f"{path}: expected an export (its first line names the format {EXPORT_FORMAT!r}), or lists named "
             f"{', '.join(KIND_OF)}"
         )
     if odd := [name for name, items in document.items() if not isinstance(items, list)]:
@@ -336,13 +337,6 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from gzip.GzipFile(fileobj=raw) if is_packed else raw
     except (OSError, EOFError) as error:
         raise UnreadableFile(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _parsed(line: bytes) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def _validated(adapter: TypeAdapter[M], line: bytes, where: str) -> M:

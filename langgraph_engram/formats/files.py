@@ -1,26 +1,19 @@
 """Read conversations from a file, gzipped or not: messages of ours, exports of other programs, texts.
 
 The format is recognised by its content, and by the ending of the file's name where that leaves it open. Our own format
-is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}; JSON or JSON lines.
+is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}; JSON or JSON lines. A memory of
+langmem or mem0 is read as a message of its user, at the time when it was made: what it was drawn from is not there.
 """
 
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
-from langgraph_engram.formats.apps import (
-    chatgpt_sessions,
-    is_chatgpt,
-    is_langmem,
-    is_mem0,
-    langmem_sessions,
-    mem0_sessions,
-)
 from langgraph_engram.formats.lines import (
     dialogue_sessions,
     is_dialogue,
@@ -30,15 +23,21 @@ from langgraph_engram.formats.lines import (
     table_sessions,
     whatsapp_sessions,
 )
-from langgraph_engram.formats.messages import Session, read_text, shown, to_messages
+from langgraph_engram.formats.messages import Session, read_id, shown, to_messages, to_messages_at
 from langgraph_engram.schema import DateOrder
+from langgraph_engram.state import Message
 
+EXPORT_FORMAT = "langgraph-engram"
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 UNTERMINATED_STRING = "Unterminated string"
 EXTRA_DATA = "Extra data"
 """The parser's error at a second document: the file may be JSON lines."""
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
 MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
+TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
+READ_CONTENTS = frozenset({"text", "multimodal_text"})
+"""Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
+SHOWN_IDS = 60
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class ParsedFile:
     """What a file holds."""
 
     format: str
-    """The format that it was read as: a key of `JSON_READERS` or `TEXT_READERS`."""
+    """The format that it was read as: one of `FORMATS`."""
     sessions: list[Session]
 
     def __str__(self) -> str:
@@ -75,7 +74,7 @@ def parse_conversations(
     Args:
         raw: UTF-8 text, gzipped or not.
         name: The name of the document in errors, and in the session ids of texts that have none of their own.
-        format: A key of `JSON_READERS` or `TEXT_READERS`, or "auto" to recognise it.
+        format: One of `FORMATS`; "auto" recognises it.
         sample: What to read of a file that holds several: a conversation of ChatGPT, a user of mem0, a
             namespace of langmem.
         date_order: Whether days or months come first in dates such as 03/04/24, where the document does not show it.
@@ -98,13 +97,13 @@ def parse_conversations(
         raise UnreadableFile(f"{name}: expected conversations, but the file is empty")
     chosen = _recognised_text(text, name) if format == "auto" else format
     try:
+        data = None if chosen in TEXT_READERS else parse_json(text, name)
+        chosen = _recognised_json(data) if chosen == "auto" else chosen
+        if sample is not None and chosen in ("messages", *TEXT_READERS):
+            raise InvalidInput(f"no sample {sample!r}: a file of {chosen} has no samples, leave it out")
         if chosen in TEXT_READERS:
-            if sample is not None:
-                raise InvalidInput(f"no sample {sample!r}: a file of {chosen} has no samples, leave it out")
             sessions = TEXT_READERS[chosen](text.replace("\r\n", "\n"), name, date_order)
         else:
-            data = parse_json(text, name)
-            chosen = _recognised_json(data) if format == "auto" else chosen
             sessions = JSON_READERS[chosen](data, sample)
     except InvalidInput as error:
         if str(error).startswith(f"{name}: "):
@@ -113,24 +112,6 @@ def parse_conversations(
     if not any(session.messages for session in sessions):
         raise UnreadableFile(f"{name}: expected at least one message, and there is none")
     return ParsedFile(chosen, [session for session in sessions if session.messages])
-
-
-def own_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read our own format: messages, one session, or many. It has no samples."""
-    if sample is not None:
-        raise InvalidInput(f"no sample {sample!r}: a file of messages has no samples, leave it out")
-    if isinstance(data, Mapping) and "sessions" in data:
-        data = data["sessions"]
-        if not isinstance(data, list):
-            raise UnreadableFile(f"expected a list at sessions, not {shown(data)}")
-        return [_read_session(session, f"sessions[{index}]") for index, session in enumerate(data)]
-    items = data if isinstance(data, list) else [data]
-    if items and all(isinstance(item, Mapping) and "messages" in item for item in items):
-        return [_read_session(session, f"[{index}]") for index, session in enumerate(items)]
-    for index, item in enumerate(items):
-        if not isinstance(item, Mapping) or not MESSAGE_KEYS & item.keys():
-            raise UnreadableFile(f"expected {OWN_FORMAT}; at [{index}] stands {shown(item)}")
-    return [Session(None, to_messages(items))]
 
 
 def read_file(path: str) -> str:
@@ -175,34 +156,16 @@ def parse_json(text: str, name: str) -> object:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
 
 
-JSON_READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
-    "messages": own_sessions,
-    "chatgpt": chatgpt_sessions,
-    "langmem": langmem_sessions,
-    "mem0": mem0_sessions,
-}
-TEXT_READERS: dict[str, Callable[[str, str, DateOrder | None], list[Session]]] = {
-    "whatsapp": whatsapp_sessions,
-    "csv": table_sessions,
-    "dialogue": dialogue_sessions,
-    "text": note_sessions,
-}
-FORMATS = ("auto", *JSON_READERS, *TEXT_READERS)
-JSON_MARKS: dict[str, Callable[[object], bool]] = {
-    "chatgpt": is_chatgpt,
-    "langmem": is_langmem,
-    "mem0": is_mem0,
-}
-"""How JSON is recognised, by keys that only that format has; all else is read as our own."""
-EXPORT_FORMAT = "langgraph-engram"
-TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
-
-
 def _recognised_json(data: object) -> str:
-    """Return which format of JSON it is."""
-    if isinstance(data, list) and data and isinstance(data[0], Mapping) and data[0].get("format") == EXPORT_FORMAT:
+    """Return which format of JSON it is, by keys that only that format has; all else is read as our own."""
+    first = _first(_mem0_items(data))
+    if isinstance(data, list) and first.get("format") == EXPORT_FORMAT:
         raise UnreadableFile("an export of a memory, not of conversations: engram load FILE reads it")
-    return next((name for name, fits in JSON_MARKS.items() if fits(data)), "messages")
+    if isinstance(first.get("mapping"), Mapping):
+        return "chatgpt"
+    if {"namespace", "key", "value"} <= first.keys():
+        return "langmem"
+    return "mem0" if isinstance(first.get("memory"), str) else "messages"
 
 
 def _recognised_text(text: str, name: str) -> str:
@@ -220,21 +183,6 @@ def _recognised_text(text: str, name: str) -> str:
     if ending in NOTE_ENDINGS:
         return "text"
     raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
-
-
-def _read_session(session: object, location: str) -> Session:
-    if not isinstance(session, Mapping) or not isinstance(session.get("messages"), list):
-        raise UnreadableFile(f"expected a session with a list of messages at {location}, not {shown(session)}")
-    try:
-        return Session(_read_session_id(session.get("session_id")), to_messages(session["messages"]))
-    except InvalidMessages as error:
-        raise InvalidMessages(f"{location}.{error}") from error
-
-
-def _read_session_id(value: object) -> str | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return None if value is None else read_text(value, "session_id").strip() or None
 
 
 def _parse_json_lines(text: str, name: str, as_document: json.JSONDecodeError) -> list[object]:
@@ -257,3 +205,192 @@ def _syntax_error(name: str, error: json.JSONDecodeError, line: int) -> str:
     truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
     problem = "cut off" if truncated else "broken"
     return f"{name}: expected JSON or JSON lines, {problem} at line {line}, column {error.colno}: {error.msg}"
+
+
+def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # noqa: ARG001
+    """Read our own format: messages, one session, or many."""
+    if isinstance(data, Mapping) and "sessions" in data:
+        data = data["sessions"]
+        if not isinstance(data, list):
+            raise UnreadableFile(f"expected a list at sessions, not {shown(data)}")
+        return [_read_session(session, f"sessions[{index}]") for index, session in enumerate(data)]
+    items = data if isinstance(data, list) else [data]
+    if items and all(isinstance(item, Mapping) and "messages" in item for item in items):
+        return [_read_session(session, f"[{index}]") for index, session in enumerate(items)]
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping) or not MESSAGE_KEYS & item.keys():
+            raise UnreadableFile(f"expected {OWN_FORMAT}; at [{index}] stands {shown(item)}")
+    return [Session(None, to_messages(items))]
+
+
+def _read_session(session: object, location: str) -> Session:
+    if not isinstance(session, Mapping) or not isinstance(session.get("messages"), list):
+        raise UnreadableFile(f"expected a session with a list of messages at {location}, not {shown(session)}")
+    try:
+        return Session(read_id(session.get("session_id"), "session_id"), to_messages(session["messages"]))
+    except InvalidMessages as error:
+        raise InvalidMessages(f"{location}.{error}") from error
+
+
+def _chatgpt_sessions(data: object, sample: str | None) -> list[Session]:
+    """Read conversations, oldest first: of each the branch that was last shown, without tools and hidden messages."""
+    conversations = [_conversation(item, place) for place, item in _items(data)]
+    if sample is not None:
+        ids = [str(_id(item)) for item in conversations]
+        conversations = [conversations[ids.index(_chosen(ids, sample))]]
+    return [Session(_id(item), _spoken(item)) for item in sorted(conversations, key=_begin)]
+
+
+def _langmem_sessions(data: object, sample: str | None) -> list[Session]:
+    """Read the memories of one namespace, its parts joined by "/": items as `store.search` gives them."""
+    return _memories("langmem", [_langmem_memory(item, place) for place, item in _items(data)], sample)
+
+
+def _mem0_sessions(data: object, sample: str | None) -> list[Session]:
+    """Read the memories of one user: a list, or `{"results": [...]}` around it."""
+    return _memories("mem0", [_mem0_memory(item, place) for place, item in _items(_mem0_items(data))], sample)
+
+
+def _chosen(sources: Sequence[str], sample: str | None) -> str:
+    """Return the source that is asked for, or the only one; of several it is not guessed, they may be of several users.
+
+    Raises:
+        InvalidInput: There are several and none was asked for, or that one is not there; the error lists them.
+    """
+    if sample is None and len(sources) == 1:
+        return sources[0]
+    if sample is not None and sample in sources:
+        return sample
+    named = ", ".join(sources[:SHOWN_IDS]) + (", ..." if len(sources) > SHOWN_IDS else "")
+    if sample is None:
+        raise InvalidInput(f"the file holds {len(sources)} samples: choose one (--sample ID) of {named}")
+    raise InvalidInput(f"unknown sample {sample!r}: choose one of {named}")
+
+
+def _langmem_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
+    """Return the namespace of a memory, and the memory as a message."""
+    if not isinstance(item, Mapping) or not isinstance(item.get("namespace"), list | str):
+        raise UnreadableFile(f"expected an item with namespace, key and value at {place}, not {shown(item)}")
+    namespace = item["namespace"]
+    source = namespace if isinstance(namespace, str) else "/".join(map(str, namespace))
+    text, time = _text(item.get("value")), item.get("created_at")
+    return source, {"role": "user", "text": text, "said_at": time, "id": item.get("key")}
+
+
+def _mem0_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
+    """Return the user of a memory, and the memory as a message."""
+    if not isinstance(item, Mapping) or not isinstance(item.get("memory"), str):
+        raise UnreadableFile(f"expected an object with a memory at {place}, not {shown(item)}")
+    text, time = item["memory"], item.get("created_at")
+    return str(item.get("user_id") or ""), {"role": "user", "text": text, "said_at": time, "id": item.get("id")}
+
+
+def _memories(program: str, memories: Sequence[tuple[str, dict[str, object]]], sample: str | None) -> list[Session]:
+    """Return the memories of one source as a session, oldest first."""
+    sources = list(dict.fromkeys(source for source, _ in memories))
+    if sample is not None or len(sources) > 1:
+        sources = [_chosen(sources, sample)]
+    messages: list[Message] = []
+    for number, (source, item) in enumerate(memories):
+        if source in sources and str(item["text"]).strip():
+            messages += to_messages_at(f"[{number}]", item)
+    messages.sort(key=lambda message: message.said_at.timestamp() if message.said_at else 0)
+    return [Session("-".join(filter(None, [program, *sources])), messages)]
+
+
+def _items(data: object) -> Iterator[tuple[str, object]]:
+    """Yield the items of a list, or a single one, each after its place in errors."""
+    for number, item in enumerate(data if isinstance(data, list) else [data]):
+        yield f"[{number}]", item
+
+
+def _text(value: object) -> str:
+    """Return the words of a stored value: its content, or its fields by name."""
+    if isinstance(value, Mapping):
+        for key in ("content", "text", "memory"):
+            if value.get(key):
+                return _text(value[key])
+        return "; ".join(f"{key}: {text}" for key, field in value.items() if key != "kind" and (text := _text(field)))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_text, value)))
+    return "" if value is None else str(value)
+
+
+def _mem0_items(data: object) -> object:
+    return data["results"] if isinstance(data, Mapping) and "results" in data else data
+
+
+def _first(data: object) -> Mapping[str, object]:
+    return _mapping(data[0] if isinstance(data, list) and data else data)
+
+
+def _conversation(item: object, place: str) -> Mapping[str, object]:
+    if not isinstance(item, Mapping) or not isinstance(item.get("mapping"), Mapping):
+        raise UnreadableFile(f"expected a conversation with a mapping at {place}, not {shown(item)}")
+    return item
+
+
+def _id(conversation: Mapping[str, object]) -> str | None:
+    return read_id(conversation.get("conversation_id") or conversation.get("id"), "the id of a conversation")
+
+
+def _begin(conversation: Mapping[str, object]) -> float:
+    time = conversation.get("create_time")
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _spoken(conversation: Mapping[str, object]) -> list[Message]:
+    """Return what was said on the branch that ends at `current_node`, in order."""
+    mapping = conversation["mapping"]
+    assert isinstance(mapping, Mapping)  # seen by `_conversation`
+    title = shown(conversation.get("title"))
+    branch: list[tuple[str, Mapping[str, object]]] = []
+    seen: set[object] = set()
+    position = conversation.get("current_node")
+    while position is not None:
+        node = mapping.get(position)
+        if not isinstance(node, Mapping) or position in seen:
+            raise UnreadableFile(f"expected the nodes of a tree in conversation {title}, broken at {shown(position)}")
+        seen.add(position)
+        if isinstance(message := node.get("message"), Mapping):
+            branch.append((str(position), message))
+        position = node.get("parent")
+    if not branch and mapping:
+        raise InvalidInput(f"conversation {title} has no current_node: export it from ChatGPT anew")
+    return [said for node_id, message in reversed(branch) for said in _message(message, node_id, title)]
+
+
+def _message(message: Mapping[str, object], node_id: str, title: str) -> list[Message]:
+    """Return a message of ChatGPT as one of ours; none where it is not part of what was said."""
+    author, content, metadata = (_mapping(message.get(key)) for key in ("author", "content", "metadata"))
+    parts = content.get("parts")
+    said = (
+        author.get("role") in ("user", "assistant")
+        and content.get("content_type") in READ_CONTENTS
+        and message.get("recipient") in (None, "all")
+        and not metadata.get("is_visually_hidden_from_conversation")
+    )
+    text = "\n".join(part for part in parts if isinstance(part, str)).strip() if isinstance(parts, list) else ""
+    if not said or not text:
+        return []
+    item = {"role": author["role"], "text": text, "said_at": message.get("create_time"), "id": node_id}
+    return to_messages_at(f"conversation {title}, message {node_id}", item)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+JSON_READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
+    "messages": own_sessions,
+    "chatgpt": _chatgpt_sessions,
+    "langmem": _langmem_sessions,
+    "mem0": _mem0_sessions,
+}
+TEXT_READERS: dict[str, Callable[[str, str, DateOrder | None], list[Session]]] = {
+    "whatsapp": whatsapp_sessions,
+    "csv": table_sessions,
+    "dialogue": dialogue_sessions,
+    "text": note_sessions,
+}
+FORMATS = ("auto", *JSON_READERS, *TEXT_READERS)

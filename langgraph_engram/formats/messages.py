@@ -105,6 +105,13 @@ def read_text(value: object, field: str) -> str:
     return valid.replace("\x00", "\ufffd")
 
 
+def read_id(value: object, field: str) -> str | None:
+    """Return an id as text, also a whole number; None where it is blank."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None if value is None else read_text(value, field).strip() or None
+
+
 def read_captions(value: object) -> list[str]:
     """Read one caption or a list of captions, without blank ones."""
     if value is None:
@@ -168,12 +175,8 @@ def _read_content(content: object) -> tuple[str, list[str]]:
         return read_text(content, "the text"), []
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise InvalidMessages(f"the text must be a string or a list of parts, not {shown(content)}")
-    texts, captions = [], []
-    for part in content:
-        text, caption = _read_part(part)
-        texts.append(text)
-        captions.append(caption)
-    return "\n".join(filter(None, texts)), [caption for caption in captions if caption]
+    parts = [_read_part(part) for part in content]
+    return "\n".join(text for text, _ in parts if text), [caption for _, caption in parts if caption]
 
 
 def _as_list(items: object) -> Iterable[object]:
@@ -222,7 +225,12 @@ def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> 
     check_size(text, captions)
     said_at = read_moment(_first(item, MOMENT_KEYS))
     return Message(
-        role=role, speaker=speaker, text=text, captions=captions, said_at=said_at, external_id=_read_id(item)
+        role=role,
+        speaker=speaker,
+        text=text,
+        captions=captions,
+        said_at=said_at,
+        external_id=read_id(_first(item, ID_KEYS), "the id"),
     )
 
 
@@ -238,13 +246,6 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
     else:
         raise InvalidMessages(f"unknown role {shown(role)}: use one of {', '.join(ROLES)}")
     return our_role, speaker
-
-
-def _read_id(item: Mapping[str, object]) -> str | None:
-    value = _first(item, ID_KEYS)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return None if value is None else read_text(value, "the id").strip() or None
 
 
 def _first(item: Mapping[str, object], keys: Iterable[str]) -> object:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.cli.format import format_count, format_receipt, print_recollection
-from langgraph_engram.cli.output import one_line
+from langgraph_engram.cli.output import format_receipt, one_line, print_recollection
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.schema import Evidence
 
@@ -15,12 +14,6 @@ def test_known_and_new_turns_are_both_counted():
     line = format_receipt(Receipt(run_id="r", stored_turns=1, known_turns=7, events=1, records=1))
 
     assert line == "1 turn stored, 7 known before, 1 event, 1 record, 0 decisions, 0 syntheses"
-
-
-@pytest.mark.parametrize(("number", "formatted"), [(0, "0 turns"), (1, "1 turn"), (1234, "1,234 turns")])
-def test_one_is_singular(number, formatted):
-    """A count agrees with its noun."""
-    assert format_count(number, "turn") == formatted
 
 
 def test_a_line_of_what_is_missing_fits_on_a_screen(capsys):

@@ -25,14 +25,14 @@ def test_another_tenant_and_another_agent_have_memories_of_their_own(remembered)
     assert [json.loads(out)["turns"] for out in (tenant, agent)] == [0, 0]
 
 
-@pytest.mark.parametrize("kind", list(ShownKind))
+@pytest.mark.parametrize("kind", COLUMNS)
 def test_every_kind_is_listed(remembered, kind):
     """A list has a line for each item under its titles, with as many cells; JSON has as many items."""
-    _, listed, _ = remembered("show", "--user", "ana", "--kind", kind.value)
-    _, document, _ = remembered("show", "--user", "ana", "--kind", kind.value, "--json")
+    _, listed, _ = remembered("show", "--user", "ana", "--kind", kind)
+    _, document, _ = remembered("show", "--user", "ana", "--kind", kind, "--json")
 
     items, lines = json.loads(document), listed.splitlines()
-    assert len(lines) == len(items) + 1 if items else lines == [f"no {kind.value} are stored for ana"]
+    assert len(lines) == len(items) + 1 if items else lines == [f"no {kind} are stored for ana"]
     if items:
         assert lines[0].split("\t") == list(COLUMNS[kind])
         assert {line.count("\t") for line in lines} == {len(COLUMNS[kind]) - 1}
@@ -40,7 +40,7 @@ def test_every_kind_is_listed(remembered, kind):
 
 def test_the_kinds_are_those_of_memory():
     """The command line lists what `Memory` can show, no more and no less."""
-    assert set(ShownKind) == set(ItemKind.__args__)
+    assert set(COLUMNS) == set(ShownKind.__args__) == set(ItemKind.__args__)
 
 
 def test_what_is_stored_is_counted(remembered):

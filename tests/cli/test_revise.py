@@ -92,13 +92,6 @@ def test_a_person_approves_or_rejects_on_the_command_line(moved, waiting, option
     assert json.loads(moved("status", "--user", "ana", "--json")[1])["pending"] == []
 
 
-def test_an_approval_is_a_receipt_for_programs(moved, waiting):
-    """--json gives the receipt of the run that went on."""
-    receipt = json.loads(moved("approve", waiting, "--user", "ana", "--json")[1])
-
-    assert (receipt["run_id"], receipt["decisions"]) == (waiting, 1)
-
-
 def test_a_run_that_waits_holds_up_an_undo(moved, waiting):
     """Bad input, with the command that lets it go on."""
     (decision,) = listed(moved, "decisions")
@@ -144,12 +137,15 @@ def test_nobody_is_forgotten_unasked(two_turns, options):
 
 
 def test_what_is_left_to_do_is_said(two_turns):
-    """Of a synthesis that went the rest is pending."""
+    """Of a synthesis that went the rest is pending; the turns of the record stay, and can be found."""
     (record,) = (item for item in listed(two_turns, "records") if "cello" in item["content"])
 
     _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
+    _, found, _ = two_turns("recall", "cello", "--user", "ana", "--search")
 
     assert "engram retry --user ana\n" in out
+    assert "the turns that it came from stay" in out
+    assert "cello" in found
 
 
 def test_a_command_that_is_named_is_about_the_same_memory(two_turns, tmp_path):
@@ -162,17 +158,6 @@ def test_a_command_that_is_named_is_about_the_same_memory(two_turns, tmp_path):
     _, out, _ = two_turns("forget", *whose, "--record", record["record_id"], "--yes")
 
     assert f"engram retry --user ana --store '{store}' --tenant acme --agent coach\n" in out
-
-
-def test_the_turns_of_a_forgotten_record_stay(two_turns):
-    """They can be found again, and the command says so."""
-    (record,) = (item for item in listed(two_turns, "records") if "cello" in item["content"])
-
-    _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
-    _, found, _ = two_turns("recall", "cello", "--user", "ana", "--search")
-
-    assert "the turns that it came from stay" in out
-    assert "cello" in found
 
 
 def test_of_nobody_there_is_nothing_to_forget(two_turns):

@@ -440,7 +440,7 @@ def test_a_database_that_is_too_damaged_to_be_checked_is_a_finding(folder, capsy
 
 
 def test_the_encoder_that_is_named_is_not_the_stores(folder, capsys, monkeypatch):
-    """The rest is examined all the same; what needs the encoder is noted."""
+    """It is the finding, and the right one is named: nothing else is examined without it."""
     monkeypatch.setenv("ENGRAM_ENCODER", "minilm")
 
     code, found = examine(folder, capsys)
