@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
-from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
@@ -34,6 +33,23 @@ NEAR_TURNS = 1
 """Turns on each side of a source turn, within its session, that are shown with it where retrieval goes deep."""
 
 
+class Candidate(NamedTuple):
+    """Something found: its kind, its position in the index of that kind, its score and each route's share of it."""
+
+    kind: Literal["record", "turn", "event", "synthesis"]
+    position: int
+    score: float
+    routes: dict[str, float] = {}
+    joined: tuple[int, ...] = ()
+    """For a record: the positions of further records of its turn or exchange that are shown in the same passage."""
+    replies: tuple[int, ...] = ()
+    """The positions of an assistant's turns that are shown behind it."""
+    as_line: bool = False
+    """Whether it is shown as one line of an outline, and not whole."""
+    relevance: float = 0.0
+    """The probability that it holds what is asked for."""
+
+
 def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a record, a turn or a synthesis as a passage, with its replies behind it."""
     match candidate.kind:
@@ -51,10 +67,15 @@ def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
 
 def with_replies(passage: Evidence, replies: Sequence[Turn]) -> Evidence:
     """Return a passage with an assistant's turns behind it."""
-    if not replies:
+    return with_lines(passage, replies, lambda turn: f"{turn.speaker}: {turn.text}")
+
+
+def with_lines(passage: Evidence, turns: Sequence[Turn], line_of: Callable[[Turn], str]) -> Evidence:
+    """Return a passage with further turns behind it, each as a line."""
+    if not turns:
         return passage
-    lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
-    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
+    text = "\n".join([passage.text, *map(line_of, turns)])
+    return passage.model_copy(update={"text": text, "turns": [*passage.turns, *turns]})
 
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:

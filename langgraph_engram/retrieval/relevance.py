@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 from math import log1p
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import turns_of_each
+from langgraph_engram.retrieval.passages import Candidate, turns_of_each
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
-from langgraph_engram.schema import Intent, Turn
+from langgraph_engram.schema import Evidence, Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
@@ -52,19 +51,7 @@ MAX_SAMPLED = 1000
 """Turns over which the usual cosine of a query is estimated."""
 
 
-class Scored(Protocol):
-    """What has a score and a relevance: a candidate, or a passage."""
-
-    @property
-    def score(self) -> float:
-        """Return the score of its ranking."""
-
-    @property
-    def relevance(self) -> float:
-        """Return the probability that it holds what is asked for."""
-
-
-S = TypeVar("S", bound=Scored)
+S = TypeVar("S", bound=Candidate | Evidence)
 
 
 class _Sentence(NamedTuple):
@@ -147,11 +134,9 @@ class Relevance:
     def _compared_items(self, candidates: Sequence[Candidate]) -> _Fit:
         """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
         fit = self._unlike(len(candidates))
-        rows_of: dict[str, list[int]] = {}
-        for row, candidate in enumerate(candidates):
-            rows_of.setdefault(candidate.kind, []).append(row)
-        for kind, rows in rows_of.items():
+        for kind in {candidate.kind for candidate in candidates}:
             items = self._kinds[kind]
+            rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
             positions = [candidates[row].position for row in rows]
             fit.stems[rows] = holds = items.lexical.contains(positions, self._stems)
             if kind in ("record", "synthesis"):
@@ -309,7 +294,7 @@ def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight:
     return [passage for passage, _ in takewhile(lambda pair: pair[1] >= floor, strengths)]
 
 
-def _strengths(passages: Sequence[Scored], weight: float) -> Numbers:
+def _strengths(passages: Sequence[Candidate | Evidence], weight: float) -> Numbers:
     """Return the share of the best score that each passage has times a power of the odds that it is relevant."""
     scores = np.array([passage.score for passage in passages], dtype=np.float64)
     best = float(scores.max(initial=0.0)) or 1.0

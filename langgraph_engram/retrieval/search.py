@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
 from langgraph_engram.rerank import Reranker, rerank
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Evidence, Intent

@@ -12,8 +12,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import Profile, count_tokens
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import format_passage
+from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.schema import STANDING, Evidence, Record
 from langgraph_engram.stores.index import ScopeIndex

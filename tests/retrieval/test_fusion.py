@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.retrieval.fusion import Fusion, interleave
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import format_passage
+from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.scoring import Routes, RouteScores
 from langgraph_engram.settings import RetrieveSettings
 

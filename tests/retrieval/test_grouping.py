@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions, group_records
+from langgraph_engram.retrieval.fusion import diversify_sessions, group_records
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.text.questions import asks_for_aggregate
 
 
@@ -26,7 +26,7 @@ def groups_of(store, scope, keep, turn, record):
     def group(scores, reach):
         total = np.array(scores, dtype=np.float32)
         ranked = np.argsort(-total)[: np.count_nonzero(total)]
-        groups = group_records(index, ranked, total[ranked], record_links(index), reach)
+        groups = group_records(index, ranked, total[ranked], reach)
         return [group.positions for group in groups]
 
     return group
@@ -61,7 +61,7 @@ def test_what_joins_a_passage(store, scope, keep, turn, record, days, cited, gro
     keep(turns=[turn(0), turn(1, said_at=later)], records=[record(0, "Ana: I broke my arm."), fine])
     index = store.index(scope)
 
-    found = group_records(index, np.arange(2), np.array([1, 0.9], dtype=np.float32), record_links(index), 2)
+    found = group_records(index, np.arange(2), np.array([1, 0.9], dtype=np.float32), 2)
 
     assert [group.positions for group in found] == groups
 

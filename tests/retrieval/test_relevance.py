@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.light import default_parts
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.relevance import (
     ANSWERED,
     ANSWERED_FEATURES,

@@ -10,8 +10,7 @@ from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.search import RecordRanker, as_found, quote_passage, text_scores
 from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, SOURCE, UNKNOWN, AnswerForm, Wording
 from langgraph_engram.prompts.rendering import plain
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import reply_position, turns_of
+from langgraph_engram.retrieval.passages import Candidate, reply_position, turns_of
 from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
 from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex

@@ -8,7 +8,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.paper_settings import EsMemSettings
 from langgraph_engram.papers.search import best_events
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
 from langgraph_engram.schema import Intent
 from langgraph_engram.stores.matches import Matches

@@ -8,7 +8,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.papers.search import best_events
 from langgraph_engram.prompts.answer_form import CITE, DATES, NEWEST, Wording
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, Scores, unscored
 from langgraph_engram.schema import Intent, Turn
 from langgraph_engram.stores.index import ScopeIndex

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.papers.search import RecordRanker, text_scores
 from langgraph_engram.prompts.rendering import plain, speaker_name
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import synthesis_scores, top_matching
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.stores.matches import Matches
