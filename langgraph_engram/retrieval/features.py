@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from math import log1p
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import opening_of
-from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, is_one_of
+from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, is_one_of, overlap
 from langgraph_engram.schema import Event, Intent, Record, Synthesis
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.text.names import proper_names
@@ -187,34 +186,34 @@ def record_links(index: ScopeIndex) -> RecordLinks:
     return links
 
 
-def preferences(records: RecordIndex, links: RecordLinks, intent: Intent, question_weight: float) -> Scores:
+def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> Scores:
     """Add up what speaks for and against each record beside its topic, as n scores on the scale of the fusion."""
-    expected = answer_type(intent.query)
-    weight = CONTENT_WEIGHT if expected in ("content", "advice") else ANSWER_WEIGHT
+    expected, time = answer_type(intent.query), intent.time
     flags = [
-        (SPEAKER_WEIGHT, spoken_by(records, intent.speakers)),
+        (SPEAKER_WEIGHT, spoken_by(links.records, intent.speakers)),
         (-question_weight, links.is_question),
         (-IMAGE_WEIGHT, links.is_image),
     ]
     if (holds_answer := links.answer_types.get(expected)) is not None:
-        flags.append((weight, holds_answer))
+        flags.append((CONTENT_WEIGHT if expected in ("content", "advice") else ANSWER_WEIGHT, holds_answer))
     if not intent.needs_assistant:
         flags.append((-ASSISTANT_PENALTY, links.is_assistant))
-    if intent.time and intent.time.start and intent.time.end:
-        flags.append((MENTION_TIME_WEIGHT, _mentioned_within(records, intent.time.start, intent.time.end)))
+    if time and time.start and time.end:  # one that is open on one side ("since May") prefers nothing
+        mentioned = links.records.mentioned_local_time
+        flags.append((MENTION_TIME_WEIGHT, overlap(mentioned, mentioned, time)))
     preference = LENGTH_WEIGHT * links.length
     for share, holds in flags:
         preference += np.float32(share) * holds
     return preference
 
 
-def turn_preferences(turns: TurnIndex, links: RecordLinks, intent: Intent, question_weight: float) -> Scores:
+def turn_preferences(links: RecordLinks, intent: Intent, question_weight: float) -> Scores:
     """Add up what speaks for and against each turn beside its topic, as n scores on the same scale."""
     return np.asarray(
-        SPEAKER_WEIGHT * spoken_by(turns, intent.speakers)
+        SPEAKER_WEIGHT * spoken_by(links.turns, intent.speakers)
         + LENGTH_WEIGHT * links.turn_length
         - question_weight * links.turn_asks
-        - ASSISTANT_PENALTY * (turns.from_assistant & (not intent.needs_assistant))
+        - ASSISTANT_PENALTY * (links.turns.from_assistant & (not intent.needs_assistant))
     )
 
 
@@ -226,14 +225,6 @@ def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
 def log_length(text: str) -> float:
     """Return how much a text says: ln(1 + characters / 100)."""
     return log1p(len(text) / LENGTH_UNIT)
-
-
-def _mentioned_within(records: RecordIndex, start: datetime, end: datetime) -> Flags:
-    """Return which records were mentioned within a time; one that is open on one side ("since May") prefers nothing."""
-    with np.errstate(invalid="ignore"):
-        after = records.mentioned_local_time >= start.timestamp()
-        before = records.mentioned_local_time <= end.timestamp()
-    return np.asarray(after & before)
 
 
 def _has_number(text: str) -> bool:

@@ -138,7 +138,7 @@ class Fusion:
 
     @cached_property
     def _preference(self) -> Scores:
-        return preferences(self.index.records, self._links, self.intent, self.question_weight)
+        return preferences(self._links, self.intent, self.question_weight)
 
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
@@ -164,7 +164,7 @@ class Fusion:
         """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
         positions = self._links.uncited
         total = np.full(len(self.index.turns), -np.inf, dtype=np.float32)
-        preferred = turn_preferences(self.index.turns, self._links, self.intent, self.question_weight)[positions]
+        preferred = turn_preferences(self._links, self.intent, self.question_weight)[positions]
         found = self.scores.turns[positions]
         total[positions] = np.where(found > 0, TURN_TOTAL * found + preferred, -np.inf)
         return total

@@ -42,10 +42,8 @@ def truncate_query(query: str) -> str:
 
 def truncation_notes(query: str) -> list[str]:
     """Return a note of how much of a query is read; none where it is read whole."""
-    read = len(truncate_query(query))
-    if read == len(query):
-        return []
-    return [f"only the first {read:,} of the question's {len(query):,} characters were read"]
+    read, whole = len(truncate_query(query)), len(query)
+    return [f"only the first {read:,} of the question's {whole:,} characters were read"] if read < whole else []
 
 
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:

@@ -116,8 +116,7 @@ class Relevance:
         turns, rows = np.unique(cited, return_inverse=True)
         of_turns = self._compared_turns(turns)
         for whole, part in zip(itself, of_turns, strict=True):
-            highest = np.logical_or if whole.dtype == np.bool_ else np.maximum
-            highest.at(whole, owners, part[rows])
+            np.maximum.at(whole, owners, part[rows])
         scores = np.array([candidate.score for candidate in candidates])
         best = scores.max()
         return np.column_stack(
@@ -158,9 +157,8 @@ class Relevance:
         if not self._people:
             return np.ones(len(positions), dtype=np.bool_)
         records = (self.index.records.items[position] for position in positions)
-        return np.array(
-            [self._is_about(_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records]
-        )
+        said = ((_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records)
+        return np.array([self._is_about(sentence, speaker) for sentence, speaker in said])
 
     def _compared_turns(self, positions: Positions) -> _Fit:
         """Compare turns; what an assistant says about others is no rival of what a person says.
@@ -195,9 +193,7 @@ class Relevance:
 
     def _unlike(self, number: int) -> _Fit:
         """Return what matches nothing, so many times."""
-        cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number), dtype=np.float32)
-        stems = np.zeros((number, len(self._stems)), dtype=np.bool_)
-        return _Fit(cosine, own_cosine, own_coverage, rival_coverage, stems)
+        return _Fit(*np.zeros((4, number), dtype=np.float32), np.zeros((number, len(self._stems)), dtype=np.bool_))
 
     def _nearness(self, items: KindIndex[Any], positions: Sequence[int] | Positions) -> Scores:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
@@ -274,16 +270,11 @@ def by_strength(passages: Sequence[S]) -> list[S]:
 
 
 def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight: float = STRENGTH_WEIGHT) -> list[S]:
-    """Return the passages before the first one that is much weaker than the best could be.
+    """Return the passages, strongest first, before the first one that is much weaker than the best could be.
 
-    The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little
+    The floor is `stop`, a share of the strength that the best score has at the best relevance; 0 for no end. It rises
+    where even the best passage is less relevant than a threshold, so that a query that nothing answers finds little
     (docs/decisions/0016 and 0037).
-
-    Args:
-        passages: Strongest first.
-        stop: The floor, as a share of the strength that the best score has at the best relevance; 0 for no end.
-        threshold: The relevance from which the best passage counts as found.
-        weight: The power of the odds in their strength.
     """
     if not stop or not passages:
         return list(passages)
