@@ -8,7 +8,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import IndexConfig, ensure_embeddings
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.langchain import name_of
+from langgraph_engram.embeddings.factory import name_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from langgraph_engram.stores.langgraph_store.operations import CheckedBatch
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.embeddings.caching import CachingEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, Vectors
 
 
 class CountingEncoder:

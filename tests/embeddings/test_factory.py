@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from langgraph_engram.embeddings.base import Encoder, HashingEncoder, Vectors
-from langgraph_engram.embeddings.caching import CachingEncoder
-from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
+from langgraph_engram.embeddings.factory import LangChainEncoder, open_encoder
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting

@@ -5,7 +5,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import OpenAIEmbeddings
 
-from langgraph_engram.embeddings.langchain import LangChainEncoder, name_of
+from langgraph_engram.embeddings.factory import LangChainEncoder, name_of
 from langgraph_engram.errors import EncoderUnavailable
 
 
