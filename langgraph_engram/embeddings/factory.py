@@ -77,6 +77,12 @@ def _open_by_name(name: str) -> Encoder:
     return _open_folder(folder)
 
 
+def _open_folder(folder: Path) -> Encoder:
+    if not folder.is_dir():
+        raise _unknown(str(folder))
+    return OnnxMiniLM(folder)
+
+
 def _openai_embeddings(model: str) -> Embeddings:
     """Build embeddings of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
@@ -106,12 +112,6 @@ def _by_langchain(name: str) -> Embeddings:
     return embeddings
 
 
-def _open_folder(folder: Path) -> Encoder:
-    if not folder.is_dir():
-        raise _unknown(str(folder))
-    return OnnxMiniLM(folder)
-
-
 def _unknown(name: str) -> InvalidSetting:
     return InvalidSetting(
         f"unknown encoder {name!r}: choose {', '.join(NAMES)}, openai:NAME, embeddings of LangChain (PROVIDER:NAME), "
@@ -123,12 +123,9 @@ class LangChainEncoder:
     """Encode with a LangChain `Embeddings`, scaled to length 1."""
 
     def __init__(self, embeddings: Embeddings, name: str | None = None) -> None:
-        """Wrap embeddings.
+        """Wrap embeddings, under the name of their vector space: of their class, model and dimensions, unless given.
 
-        Args:
-            embeddings: The embeddings.
-            name: The name of the vector space; None to derive it from the embeddings' class, model and dimensions.
-                Pass one where two models would get the same name.
+        Pass a name where two models would get the same one.
         """
         self._embeddings = embeddings
         self.name = name or name_of(embeddings)

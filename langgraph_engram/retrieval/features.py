@@ -67,12 +67,11 @@ class RecordLinks:
     @cached_property
     def is_question(self) -> Flags:
         """Return which records are questions, and not ones to an assistant that also mention who asks."""
-        asks = self.records.column("asks", lambda record: ends_asking(record.content), np.bool_)
-        if not self.turns.from_assistant.any():
-            return asks
-        return asks & ~self.records.column(
-            "mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_
-        )
+        asks: Flags = self.records.column("asks", lambda record: ends_asking(record.content), np.bool_)
+        if self.turns.from_assistant.any():
+            label = "mentions_speaker"
+            asks = asks & ~self.records.column(label, lambda record: mentions_speaker(record.content), np.bool_)
+        return asks
 
     @cached_property
     def is_image(self) -> Flags:

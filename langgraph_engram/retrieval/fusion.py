@@ -192,15 +192,10 @@ class RecordGroup:
 def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: int) -> Iterator[RecordGroup]:
     """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
-    Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
-    own, because it is shown with its successor, and so is a passage, and what cites too many turns. A group is yielded
-    once no further record can join it, since few are read.
-
-    Args:
-        index: The memories of a scope.
-        ranked: Positions of records, best first.
-        scores: Their scores, in the same order.
-        reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
+    A group reaches as many turns from one record to the next; with a reach of 0 it is of one turn. Each further record
+    of one turn scores less, since the turn is shown already. A superseded record is a group of its own, because it is
+    shown with its successor, and so is a passage, and what cites too many turns. A group is yielded once no further
+    record can join it, since few are read.
     """
     repeated: Counter[int] = Counter()
     groups: list[RecordGroup] = []

@@ -104,7 +104,8 @@ class LightRetriever:
         if not whole or len(whole) == len(shown):
             return shown
         lines = _lines(fusion, relevance, whole, budget)
-        kept = truncate([*whole, *(lines if search.mode == "recall" else by_strength(lines))], stop)
+        ordered: list[Evidence | Candidate] = [*whole, *(lines if search.mode == "recall" else by_strength(lines))]
+        kept = truncate(ordered, stop)
         return [*whole[: len(kept)], *_format(relevance, [line for line in kept if isinstance(line, Candidate)])]
 
 

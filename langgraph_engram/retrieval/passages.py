@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
-from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
@@ -111,26 +108,12 @@ def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
     return [position for position in map(index.turns.find_position, cited) if position >= 0]
 
 
-def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[Positions, Positions]:
-    """Return the number of a candidate and the position of each turn that its passage shows, in two arrays."""
-    pairs = [
-        (number, position)
-        for number, candidate in enumerate(candidates)
-        for position in (*turns_of(index, candidate), *candidate.replies)
-    ]
-    owners, turns = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    return owners, turns
-
-
 class ShownRecords(NamedTuple):
-    """The records that the passage of a candidate quotes."""
+    """The records that a passage quotes, in order of time, what took the place of a superseded one, and conflicts."""
 
     own: list[Record]
-    """The candidate's, in the order in which they were said."""
     successor: Record | None
-    """What took the place of a superseded one."""
     conflicts: list[Record]
-    """What the others are in conflict with, in order of time."""
 
     @property
     def source_turn_ids(self) -> Iterable[str]:
@@ -190,10 +173,9 @@ def join_contents(records: Sequence[Record]) -> str:
 def format_record(
     index: ScopeIndex, candidate: Candidate, text_of: Callable[[Sequence[Record]], str] = join_contents
 ) -> Evidence:
-    """Return a record, with those that joined it, as a passage under its day.
+    """Return a record, with those that joined it, as a passage under its day, quoted by `text_of`.
 
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with; of anything
-    else, what `text_of` returns.
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
     """
     record = index.records.items[candidate.position]
     shown = records_of(index, candidate)
@@ -242,9 +224,8 @@ def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     """Return what is in conflict with the active records of a passage and is none of them, the newest in order."""
     active = (record for record in shown if record.status == "active")
     found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
-    return sorted((other for other in found.values() if other not in shown), key=index.records.kind.sort_key)[
-        -MAX_CONFLICTS_SHOWN:
-    ]
+    others = [other for other in found.values() if other not in shown]
+    return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]
 
 
 def _gaps(records: Sequence[Record]) -> list[str]:
@@ -259,10 +240,7 @@ def _gaps(records: Sequence[Record]) -> list[str]:
 def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
     """Return the run of lines that holds most of a query, under the first line where that is short, as headings are.
 
-    Args:
-        text: A passage.
-        weights: The weight of each stem of the query.
-        most: Characters of the excerpt, about; a text of no more is returned as it is.
+    Each stem of the query has its weight. An excerpt has about `most` characters; a text of no more is returned whole.
     """
     if len(text) <= most:
         return text

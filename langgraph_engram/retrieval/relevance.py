@@ -6,7 +6,7 @@ fits them. Where a query names people, what is said about others is a reason for
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import log1p
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.retrieval.passages import Candidate, turns_of_each
+from langgraph_engram.retrieval.passages import Candidate, turns_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
 from langgraph_engram.schema import Evidence, Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
@@ -112,7 +112,8 @@ class Relevance:
         if not candidates:
             return np.zeros((0, len(FEATURES)))
         itself = self._compared_items(candidates)
-        owners, cited = turns_of_each(self.index, candidates)
+        shown = [[*turns_of(self.index, candidate), *candidate.replies] for candidate in candidates]
+        owners, cited = np.repeat(np.arange(len(shown)), [*map(len, shown)]), np.array([*chain(*shown)], dtype=np.intp)
         turns, rows = np.unique(cited, return_inverse=True)
         of_turns = self._compared_turns(turns)
         for whole, part in zip(itself, of_turns, strict=True):
@@ -165,10 +166,7 @@ class Relevance:
 
         A long turn counts for nothing: it covers any query, and its record holds what was found.
         """
-        fit = self._unlike(len(positions))
-        if not len(positions):
-            return fit
-        turns = self.index.turns
+        fit, turns = self._unlike(len(positions)), self.index.turns
         fit.cosine[:] = self._nearness(turns, positions)
         own = turns.lexical.contains(positions, self._stems)
         own[turns.characters[positions] >= LONG_TEXT] = False
@@ -193,7 +191,9 @@ class Relevance:
 
     def _unlike(self, number: int) -> _Fit:
         """Return what matches nothing, so many times."""
-        return _Fit(*np.zeros((4, number), dtype=np.float32), np.zeros((number, len(self._stems)), dtype=np.bool_))
+        cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number), dtype=np.float32)
+        stems = np.zeros((number, len(self._stems)), dtype=np.bool_)
+        return _Fit(cosine, own_cosine, own_coverage, rival_coverage, stems)
 
     def _nearness(self, items: KindIndex[Any], positions: Sequence[int] | Positions) -> Scores:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""

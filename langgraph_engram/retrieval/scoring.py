@@ -77,10 +77,8 @@ class Routes:
             records["lexical"] = _beside_others(index.records, index.records.bm25(stems), NEIGHBOURS)
         if "dense" in self.names:
             cosines = index.records.cosine(query)
-            records |= {
-                "dense": _beside_others(index.records, cosines, NEIGHBOURS),
-                "first_person_dense": min_max(cosines),
-            }
+            records["dense"] = _beside_others(index.records, cosines, NEIGHBOURS)
+            records["first_person_dense"] = min_max(cosines)
         if "dimension" in self.names:
             records["dimension"] = dimension_scores(index.records, intent)
         return RouteScores(
@@ -179,8 +177,8 @@ def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> lis
     """Return the weight of each dimension that a query constrains, and how well each record fulfils it."""
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
-        wanted = [records.code("memory_type", name) for name in intent.target_types]
-        parts.append((TYPE_WEIGHT, is_one_of(records.memory_type, wanted).astype(np.float32)))
+        of_type = is_one_of(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
+        parts.append((TYPE_WEIGHT, of_type.astype(np.float32)))
     if intent.time:
         parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
     if intent.location:
