@@ -113,8 +113,8 @@ class Relevance:
             return np.zeros((0, len(FEATURES)))
         itself = self._compared_items(candidates)
         shown = [[*turns_of(self.index, candidate), *candidate.replies] for candidate in candidates]
-        owners, cited = np.repeat(np.arange(len(shown)), [*map(len, shown)]), np.array([*chain(*shown)], dtype=np.intp)
-        turns, rows = np.unique(cited, return_inverse=True)
+        owners = np.repeat(np.arange(len(shown)), [len(cited) for cited in shown])
+        turns, rows = np.unique(np.array([*chain(*shown)], dtype=np.intp), return_inverse=True)
         of_turns = self._compared_turns(turns)
         for whole, part in zip(itself, of_turns, strict=True):
             np.maximum.at(whole, owners, part[rows])
