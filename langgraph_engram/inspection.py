@@ -11,7 +11,7 @@ from langgraph_engram.filters import Filters, check_filters, check_limit, condit
 from langgraph_engram.formats.messages import shown
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import Status
-from langgraph_engram.retrieval.standing import profile_of
+from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.schema import Frozen, Record, Scope
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import KindIndex

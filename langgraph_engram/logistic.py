@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,7 @@ class LogisticModel:
     @classmethod
     def load(cls, features: tuple[str, ...], package: str, file: str) -> Self:
         """Return the model whose weights a package ships as JSON."""
-        stored = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
-        return cls(features, stored["intercept"], stored["weights"])
+        return cls(features, **_stored(package, file))
 
     def probability(self, rows: Numbers) -> Numbers:
         """Return one probability for each of n rows, of shape (n, len(features))."""
@@ -60,24 +59,17 @@ class TextClassifier(Generic[Label]):
     @classmethod
     def load(cls, thresholds: Mapping[Label, float], package: str, file: str) -> Self:
         """Return the classifier of these labels whose weights a package ships as JSON."""
-        stored = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
-        models = {
-            label: LogisticModel(tuple(stored[label]["weights"]), stored[label]["intercept"], stored[label]["weights"])
-            for label in thresholds
-        }
+        stored = _stored(package, file)
+        models = {label: LogisticModel(tuple(stored[label]["weights"]), **stored[label]) for label in thresholds}
         return cls(models, thresholds)
 
     def classify(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[Label | None]:
         """Return the likeliest label of each text or None, by unit vectors of shape (len(texts), d)."""
         features = features_of(texts, vectors, self.terms)
         labels = list(self.models)
-        probabilities = np.stack([self.models[label].probability(features) for label in labels])
-        likeliest = [labels[position] for position in probabilities.argmax(axis=0)]
-        highest = probabilities.max(axis=0)
-        return [
-            label if probability >= self.thresholds[label] else None
-            for label, probability in zip(likeliest, highest, strict=True)
-        ]
+        probabilities = np.stack([model.probability(features) for model in self.models.values()])
+        likeliest = [(labels[position], row[position]) for row in probabilities.T for position in [row.argmax()]]
+        return [label if probability >= self.thresholds[label] else None for label, probability in likeliest]
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -98,6 +90,10 @@ def features_of(texts: Sequence[str], vectors: NDArray[np.float32], terms: Seque
     for row, text in zip(found, texts, strict=True):
         row[[positions[term] for term in terms_of(text) if term in positions]] = 1
     return np.concatenate([vectors.astype(np.float64), found], axis=1)
+
+
+def _stored(package: str, file: str) -> Any:
+    return json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
 
 
 def sigmoid(log_odds: Numbers) -> Numbers:

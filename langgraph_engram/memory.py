@@ -48,7 +48,7 @@ from langgraph_engram.results import (
     UndoReceipt,
     UpdateReceipt,
 )
-from langgraph_engram.retrieval.standing import profile_of
+from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner, shared_tokens
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
 from langgraph_engram.results import RecallUpdate, Recollection
-from langgraph_engram.retrieval.citations import is_unknown
+from langgraph_engram.retrieval.pool import is_unknown
 
 LIGHT_ANSWER = "judge_sufficiency"
 """The step whose text is the answer, unless it says that light memory does not suffice."""

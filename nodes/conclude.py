@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.results import Recollection, Verdict, total
-from langgraph_engram.retrieval.citations import is_unknown
+from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState

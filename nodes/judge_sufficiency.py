@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.retrieval.citations import final_answer, rests_on_evidence, with_citations
 from langgraph_engram.retrieval.passages import complete_again
-from langgraph_engram.retrieval.pool import light_passages, merge_pools, passage_tokens
+from langgraph_engram.retrieval.pool import (
+    final_answer,
+    light_passages,
+    merge_pools,
+    passage_tokens,
+    rests_on_evidence,
+    with_citations,
+)
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState

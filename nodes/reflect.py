@@ -12,7 +12,7 @@ from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import total
-from langgraph_engram.retrieval.citations import rests_on_evidence
+from langgraph_engram.retrieval.pool import rests_on_evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.text.tokens import content_stems

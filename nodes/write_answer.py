@@ -10,8 +10,7 @@ from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.answer_form import UNKNOWN, AnswerForm
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.retrieval.citations import final_answer, with_citations
-from langgraph_engram.retrieval.pool import light_passages, merge_pools
+from langgraph_engram.retrieval.pool import final_answer, light_passages, merge_pools, with_citations
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState

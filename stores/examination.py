@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
-from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.embeddings.factory import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope

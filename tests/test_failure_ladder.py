@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram import alignment
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.embeddings.factory import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnavailable
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory

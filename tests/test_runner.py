@@ -12,8 +12,7 @@ from langchain_core.messages import AIMessageChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.embeddings.caching import CachingEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive

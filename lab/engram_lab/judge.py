@@ -32,7 +32,7 @@ from engram_lab.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, 
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.llm.base import Model
-from langgraph_engram.llm.failures import RequestFailure
+from langgraph_engram.llm.replies import RequestFailure
 from langgraph_engram.rule_model.model import RuleModel
 
 ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval`, `beam` or `reading`"

@@ -63,7 +63,7 @@ class Opener:
         if not keep and vectors is None:
             return opened
         from engram_lab.vector_cache import VectorCache
-        from langgraph_engram.embeddings.caching import CachingEncoder
+        from langgraph_engram.embeddings.base import CachingEncoder
 
         return CachingEncoder(VectorCache(opened.inner, vectors))
 

@@ -1,8 +1,10 @@
-"""The port through which texts become vectors, an encoder that needs no weights, and which texts are encoded."""
+"""The port through which texts become vectors, its cache, an encoder without weights, and which texts are encoded."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from threading import Lock
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +21,9 @@ LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
 MAX_OPENING = 200
 """Characters of a passage of a long message that are encoded: its headings, and what it begins with."""
+HASHED_DIMENSIONS = 256
+CACHED_TEXTS = 20_000
+"""Texts whose vectors are cached: 30 MB of vectors of 384 dimensions, and the texts."""
 MIN_NORM = 1e-12
 """Divides a mean of opposite vectors, whose length is 0."""
 
@@ -80,13 +85,51 @@ def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
     return np.asarray(total / max(float(np.linalg.norm(total)), MIN_NORM), dtype=np.float32)
 
 
-DIMENSIONS = 256
+class CachingEncoder:
+    """Encode texts with `inner` unless their vectors are cached. As safe in many threads as `inner` is."""
+
+    def __init__(self, inner: Encoder, size: int = CACHED_TEXTS) -> None:
+        """Create an empty cache of `size` texts; the least recently used is evicted first, 0 caches nothing."""
+        self.inner = inner
+        self._size = size
+        self._rows: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """Return the inner encoder's name: the vector space is the same."""
+        return self.inner.name
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts, in order, the missing ones in one call. The array is not shared with the cache."""
+        if not texts:
+            return self.inner.encode(texts)
+        rows = self._load(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in rows]
+        if missing:
+            fresh = {text: row.copy() for text, row in zip(missing, self.inner.encode(missing), strict=True)}
+            self._save(fresh)
+            rows |= fresh
+        return np.stack([rows[text] for text in texts])
+
+    def _load(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        with self._lock:
+            known = {text: self._rows[text] for text in texts if text in self._rows}
+            for text in known:
+                self._rows.move_to_end(text)
+        return known
+
+    def _save(self, fresh: Mapping[str, Vectors]) -> None:
+        with self._lock:
+            self._rows |= fresh
+            while len(self._rows) > self._size:
+                self._rows.popitem(last=False)
 
 
 class HashingEncoder:
     """Encode by counting hashed content stems. The same on every machine; safe in many threads."""
 
-    def __init__(self, dimensions: int = DIMENSIONS) -> None:
+    def __init__(self, dimensions: int = HASHED_DIMENSIONS) -> None:
         """Create an encoder with this many dimensions, at least 1."""
         self.name = f"hashing-{dimensions}"
         self._dimensions = dimensions

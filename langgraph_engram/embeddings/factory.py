@@ -1,15 +1,19 @@
-"""Open an encoder by the name that users give in settings, on the command line or in `ENGRAM_ENCODER`."""
+"""Open an encoder by the name that users give in settings, on the command line or in `ENGRAM_ENCODER`, or wrap one.
+
+Any LangChain `Embeddings` is an encoder too. The port has one way to encode, so queries pass through `embed_documents`
+like texts.
+"""
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from langgraph_engram.embeddings.base import Encoder, HashingEncoder
-from langgraph_engram.embeddings.caching import CachingEncoder
-from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
@@ -18,6 +22,14 @@ NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
 OPENAI = "openai"
 NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
+MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
+"""Attributes that may hold the name of the model, the likeliest first."""
+SIZE_ATTRIBUTES = ("dimensions", "output_dimensionality", "size")
+"""Attributes that may hold a chosen number of dimensions: another number is another vector space."""
+MAX_REASON = 300
+"""Characters of an error of a service that are kept."""
+PROBE = "dimensions"
+"""A text encoded only to learn how many dimensions there are."""
 
 
 def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> CachingEncoder:
@@ -65,6 +77,12 @@ def _open_by_name(name: str) -> Encoder:
     return _open_folder(folder)
 
 
+def _open_folder(folder: Path) -> Encoder:
+    if not folder.is_dir():
+        raise _unknown(str(folder))
+    return OnnxMiniLM(folder)
+
+
 def _openai_embeddings(model: str) -> Embeddings:
     """Build embeddings of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
@@ -94,14 +112,64 @@ def _by_langchain(name: str) -> Embeddings:
     return embeddings
 
 
-def _open_folder(folder: Path) -> Encoder:
-    if not folder.is_dir():
-        raise _unknown(str(folder))
-    return OnnxMiniLM(folder)
-
-
 def _unknown(name: str) -> InvalidSetting:
     return InvalidSetting(
         f"unknown encoder {name!r}: choose {', '.join(NAMES)}, openai:NAME, embeddings of LangChain (PROVIDER:NAME), "
         "or a folder that holds all-MiniLM-L6-v2"
     )
+
+
+class LangChainEncoder:
+    """Encode with a LangChain `Embeddings`, scaled to length 1."""
+
+    def __init__(self, embeddings: Embeddings, name: str | None = None) -> None:
+        """Wrap embeddings, under the name of their vector space: of their class, model and dimensions, unless given.
+
+        Pass a name where two models would get the same one.
+        """
+        self._embeddings = embeddings
+        self.name = name or name_of(embeddings)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts, in order, in one call of `embed_documents`. No texts cost one call that learns the dimensions.
+
+        Raises:
+            EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
+                numbers.
+        """
+        return self._embed(list(texts)) if texts else self._embed([PROBE])[:0]
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        try:
+            lists = self._embeddings.embed_documents(texts)
+        except Exception as error:  # each service has errors of its own
+            reason = " ".join(str(error).split())[:MAX_REASON]
+            raise self._unavailable(f"gave no vectors: {type(error).__name__}: {reason}") from error
+        dimensions = {len(vector) for vector in lists}
+        if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
+            raise self._unavailable(
+                f"gave {len(lists)} vectors of {sorted(dimensions)} dimensions for {len(texts)} texts"
+            )
+        vectors = np.asarray(lists, dtype=np.float64)
+        if not np.isfinite(vectors).all():
+            raise self._unavailable("gave a vector with a number that is not finite")
+        return _normalize(vectors)
+
+    def _unavailable(self, reason: str) -> EncoderUnavailable:
+        return EncoderUnavailable(f"{self.name!r} {reason}; check the embeddings, or try again")
+
+
+def name_of(embeddings: Embeddings) -> str:
+    """Return the name of an embeddings' vector space: its class, its model and the dimensions chosen for it."""
+    names = [getattr(embeddings, attribute, None) for attribute in MODEL_ATTRIBUTES]
+    sizes = [getattr(embeddings, attribute, None) for attribute in SIZE_ATTRIBUTES]
+    model = next((name for name in names if isinstance(name, str) and name), "")
+    size = next((str(size) for size in sizes if isinstance(size, int)), "")
+    return ":".join(part for part in (type(embeddings).__name__, model, size) if part)
+
+
+def _normalize(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:
+    """Scale each row to length 1. A row of zeros, which has no direction, becomes one with equal components."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    vectors = np.where(largest > 0, vectors / np.where(largest > 0, largest, 1), 1)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)

@@ -207,10 +207,7 @@ def _open_network(folder: Path) -> _Network:
 
 
 def _load_network(folder: Path) -> _Network:
-    """Load the graph, the weights and the tokenizer: about 0.2 s.
-
-    ONNX Runtime's telemetry is switched off for this process, unless the environment sets it.
-    """
+    """Load the graph, the weights and the tokenizer: about 0.2 s. Telemetry is off, unless the environment sets it."""
     os.environ.setdefault(NO_TELEMETRY, "1")
     from onnxruntime import InferenceSession, OrtValue, SessionOptions
     from onnxruntime.capi import onnxruntime_pybind11_state as errors

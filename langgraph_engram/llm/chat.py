@@ -18,13 +18,16 @@ from langchain_core.runnables.config import get_executor_for_config
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Answer, Capability, Failure, LLMResult, Question
-from langgraph_engram.llm.failures import NOT_IMPLEMENTED, RequestFailure, cut_off_reply, failure_of
-from langgraph_engram.llm.structured_output import (
+from langgraph_engram.llm.replies import (
+    NOT_IMPLEMENTED,
     JsonRequest,
     Method,
     Mistake,
     Reply,
+    RequestFailure,
     compact_schema,
+    cut_off_reply,
+    failure_of,
     read_answer,
     read_reply,
 )

@@ -25,8 +25,7 @@ from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, UNK
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import plain
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import reply_position, turns_of
+from langgraph_engram.retrieval.passages import Candidate, reply_position, turns_of
 from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
 from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic

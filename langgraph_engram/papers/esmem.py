@@ -16,7 +16,7 @@ from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicTrack, TrackTopics
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
 from langgraph_engram.schema import Event, Intent, Turn, make_id
 from langgraph_engram.segmentation.boundaries import Transition, transitions

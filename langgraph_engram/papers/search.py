@@ -8,8 +8,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import format_passage, make_passage, turns_of, with_excerpt
+from langgraph_engram.retrieval.passages import Candidate, format_passage, make_passage, turns_of, with_excerpt
 from langgraph_engram.retrieval.relevance import Relevance, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import Scores, min_max, top_matching, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search

@@ -12,7 +12,7 @@ from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import synthesis_scores, top_matching
 from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers

@@ -1,21 +1,26 @@
-"""Fuse the routes into one ranking: a weighted sum on one scale, and preferences beside it (docs/decisions/0015)."""
+"""Fuse the routes into one ranking of passages: a weighted sum on one scale, and preferences (docs/decisions/0015).
 
+Ranked records of one turn, or of one exchange on one day, are grouped into passages.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import merge
+from heapq import heappop, heappush, merge
 
 import numpy as np
 
 from langgraph_engram.filters import Condition
 from langgraph_engram.retrieval.features import (
+    MAX_CITED_TURNS,
     QUESTION_WEIGHT,
     RecordLinks,
     preferences,
     record_links,
     turn_preferences,
 )
-from langgraph_engram.retrieval.grouping import Candidate, group_records
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import Flags, Positions, RouteScores, Scores, top_positions, unscored
 from langgraph_engram.schema import Intent
 from langgraph_engram.stores.index import ScopeIndex
@@ -43,6 +48,18 @@ MIN_SCORE = 1e-6
 """The score of the last of them: it was found."""
 REPEATED_QUESTION_SCORE = MIN_SCORE / 2
 """The score of what only repeats the query."""
+REPEAT_FACTOR = 0.06
+"""Share of its score that each further record of one turn loses: distinct evidence first."""
+PASSAGE_REPEAT_FACTOR = 0.3
+"""The same for each further passage of one message: they are long, and rarely more than one is asked for."""
+JOIN_FACTOR = 0.85
+"""Share of a passage's score from which a further record of its turns joins it."""
+EXCHANGE_FACTOR = 0.65
+"""Share of a passage's score from which a record of another turn of the exchange joins it."""
+SESSION_FACTOR = 0.1
+"""Share of its score that each further passage of a session loses, where the query asks for what adds up."""
+MISSING = frozenset([-1])
+"""The position of a turn that is not there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +81,7 @@ class Fusion:
         """Yield turns, and passages of records up to `reach` turns apart, best first."""
         places, scores = self._found
         of_records = places < len(self.index.records)
-        links = record_links(self.index)
-        groups = group_records(self.index, places[of_records], scores[of_records], links, reach)
+        groups = group_records(self.index, places[of_records], scores[of_records], reach)
         passages = (self._candidate(group.positions[0], group.score, group.positions[1:]) for group in groups)
         alone = zip(places[~of_records].tolist(), scores[~of_records].tolist(), strict=True)
         turns = (self._candidate(at, score) for at, score in alone)
@@ -74,7 +90,7 @@ class Fusion:
     def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[tuple[int, Candidate]]:
         """Yield each turn that was found, a negative number for none, and the best of it as a line, best first."""
         places, scores = self._found
-        turn_of, records = record_links(self.index).turn, len(self.index.records)
+        turn_of, records = self._links.turn, len(self.index.records)
         seen = set(shown)
         for at, score in zip(places.tolist(), scores.tolist(), strict=True):
             turn = int(turn_of[at]) if at < records else at - records
@@ -84,19 +100,23 @@ class Fusion:
                 yield turn, self._candidate(at, score)._replace(as_line=True)
 
     @cached_property
+    def _links(self) -> RecordLinks:
+        return record_links(self.index)
+
+    @cached_property
     def _found(self) -> tuple[Positions, Scores]:
         """Add up the routes and the preferences on one scale; return places and scores, best first.
 
         The place of a turn is behind those of all records.
         """
-        index, links = self.index, record_links(self.index)
-        topical = unscored(len(index.records))
+        links = self._links
+        topical = unscored(len(self.index.records))
         for name, part in self._routes.items():
             topical += ROUTE_WEIGHTS[name] * part
-        eligible = index.records.active | _eligible_superseded(topical, self.intent, links)
+        eligible = self.index.records.active | _eligible_superseded(topical, self.intent, links)
         eligible &= self.matches.records & (topical > 0)
         of_records = np.where(eligible, topical + self._preference, -np.inf)
-        of_turns = np.where(self.matches.turns, self._uncited_turns(links), -np.inf)
+        of_turns = np.where(self.matches.turns, self._uncited_turns(), -np.inf)
         best, scores = _best(np.concatenate([of_records, of_turns]))
         asks = np.concatenate([links.is_question, links.turn_asks])
         scores[[asks[at] and self._repeats_query(at) for at in best]] = REPEATED_QUESTION_SCORE
@@ -105,12 +125,20 @@ class Fusion:
 
     @cached_property
     def _routes(self) -> dict[str, Scores]:
-        """Return the scores of records by route."""
-        return _record_parts(self.index, record_links(self.index), self.scores)
+        """Return the scores of the records by route, those of their turns, events and syntheses included."""
+        narrated, narrated_by = self._links.narrated
+        of_syntheses = unscored(len(self.index.records))
+        np.maximum.at(of_syntheses, narrated, self.scores.syntheses[narrated_by])
+        return {
+            **self.scores.records,
+            "turn": _scores_at(self.scores.turns, self._links.turn),
+            "boundary": _scores_at(self.scores.events, self._links.event),
+            "synthesis": of_syntheses,
+        }
 
     @cached_property
     def _preference(self) -> Scores:
-        return preferences(self.index.records, record_links(self.index), self.intent, self.question_weight)
+        return preferences(self._links, self.intent, self.question_weight)
 
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
@@ -132,15 +160,88 @@ class Fusion:
         """Return the stems of the query and of the names of speakers."""
         return frozenset(content_stems(" ".join([self.intent.query, *self.index.speakers])))
 
-    def _uncited_turns(self, links: RecordLinks) -> Scores:
+    def _uncited_turns(self) -> Scores:
         """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
-        index, positions = self.index, links.uncited
-        total = np.full(len(index.turns), -np.inf, dtype=np.float32)
-        if len(positions) and len(self.scores.turns):
-            preferred = turn_preferences(index.turns, links, self.intent, self.question_weight)[positions]
-            found = self.scores.turns[positions]
-            total[positions] = np.where(found > 0, TURN_TOTAL * found + preferred, -np.inf)
+        positions = self._links.uncited
+        total = np.full(len(self.index.turns), -np.inf, dtype=np.float32)
+        preferred = turn_preferences(self._links, self.intent, self.question_weight)[positions]
+        found = self.scores.turns[positions]
+        total[positions] = np.where(found > 0, TURN_TOTAL * found + preferred, -np.inf)
         return total
+
+
+@dataclass(slots=True)
+class RecordGroup:
+    """Records that are shown as one passage."""
+
+    score: float
+    """Of the best one."""
+    positions: list[int] = field(default_factory=list)
+    """Best first."""
+    turns: set[int] = field(default_factory=set)
+    """Those that the records come from."""
+    cited: frozenset[int] = frozenset()
+    """All that the records cite."""
+
+    def takes(self, turn: int, score: float, cited: frozenset[int]) -> bool:
+        """Return whether a record of a turn near by scores nearly as high as the best, and cites few turns more."""
+        factor = JOIN_FACTOR if turn in self.turns else EXCHANGE_FACTOR
+        return score >= factor * self.score and len(self.cited | cited) <= MAX_CITED_TURNS
+
+
+def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: int) -> Iterator[RecordGroup]:
+    """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
+
+    A group reaches as many turns from one record to the next; with a reach of 0 it is of one turn. Each further record
+    of one turn scores less, since the turn is shown already. A superseded record is a group of its own, because it is
+    shown with its successor, and so is a passage, and what cites too many turns. A group is yielded once no further
+    record can join it, since few are read.
+    """
+    repeated: Counter[int] = Counter()
+    groups: list[RecordGroup] = []
+    groups_at: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    """The numbers of the groups that hold a record of a session, a day and a place in the session."""
+    waiting: list[tuple[float, int]] = []
+    """The scores, negated, and numbers of the groups that are not yielded yet, as a heap."""
+    links, records = record_links(index), index.records
+    turns, passages, days = links.turn[ranked], records.is_passage[ranked], records.mentioned_day[ranked]
+    sessions, seqs = (column[turns] if len(column) else turns for column in (index.turns.session, index.turns.seq))
+    columns = (ranked, scores, turns, passages, links.sources[ranked], links.successor[ranked], sessions, days, seqs)
+    for position, score, turn, is_passage, sources, successor, session, day, seq in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        while waiting and score < EXCHANGE_FACTOR * -waiting[0][0]:
+            yield groups[heappop(waiting)[1]]
+        cited = frozenset(sources) - MISSING
+        lowered = score * (1 - (PASSAGE_REPEAT_FACTOR if is_passage else REPEAT_FACTOR)) ** repeated[turn]
+        repeated[turn] += 1
+        is_alone = successor >= 0 or turn < 0 or is_passage or not cited
+        places = () if is_alone else range(seq - reach, seq + reach + 1)
+        near = sorted({number for place in places for number in groups_at[session, day, place]})
+        number = next((number for number in near if groups[number].takes(turn, lowered, cited)), len(groups))
+        if number == len(groups):
+            heappush(waiting, (-lowered, number))
+            groups.append(RecordGroup(lowered))
+        group = groups[number]
+        group.positions.append(position)
+        group.cited |= cited
+        if not is_alone and turn not in group.turns:
+            group.turns.add(turn)
+            groups_at[session, day, seq].append(number)
+    while waiting:
+        yield groups[heappop(waiting)[1]]
+
+
+def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Rank records and turns again, best first, each lowered by every better one of its session."""
+    better: Counter[str] = Counter()
+    lowered: list[Candidate] = []
+    for candidate in candidates:
+        items = index.records.items if candidate.kind == "record" else index.turns.items
+        session = items[candidate.position].session_id
+        lowered.append(candidate._replace(score=candidate.score * (1 - SESSION_FACTOR) ** better[session]))
+        better[session] += 1
+    return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
@@ -180,16 +281,6 @@ def _best(totals: Scores) -> tuple[Positions, Scores]:
     found = totals[positions]
     low, high = found.min(initial=np.inf), found.max(initial=-np.inf)
     return positions, np.maximum((found - low) / (high - low or 1.0), MIN_SCORE)
-
-
-def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
-    """Return the scores of the records by route, those of their turns, events and syntheses included."""
-    parts = dict(scores.records)
-    parts["turn"] = _scores_at(scores.turns, links.turn)
-    parts["boundary"] = _scores_at(scores.events, links.event)
-    parts["synthesis"] = unscored(len(index.records))
-    np.maximum.at(parts["synthesis"], links.narrated, scores.syntheses[links.narrated_by])
-    return parts
 
 
 def _scores_at(scores: Scores, positions: Positions) -> Scores:

@@ -1,18 +1,34 @@
-"""Find passages by the light routes: for a narrow query whole ones, then lines; for a broad one lines alone."""
+"""Find passages by the light routes: for a narrow query whole ones, then lines; for a broad one lines alone.
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+Summaries and timelines rest on many exchanges, and whole passages fill the budget with a tenth of them: they are shown
+a line of each exchange (docs/decisions/0018).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+
+import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.answer_form import WORDINGS, AnswerForm
+from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.rerank import Reranker
-from langgraph_engram.retrieval.fusion import Fusion, interleave
-from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
-from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
-from langgraph_engram.retrieval.passages import approximate_tokens, format_passage, near_turns, with_excerpt
+from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, interleave
+from langgraph_engram.retrieval.passages import (
+    ELLIPSIS,
+    LINE_CHARACTERS,
+    Candidate,
+    approximate_tokens,
+    format_passage,
+    format_record,
+    near_turns,
+    reply_position,
+    with_excerpt,
+    with_lines,
+)
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.retrieval.queries import part_intents
+from langgraph_engram.retrieval.queries import breadth_of, part_intents
 from langgraph_engram.retrieval.relevance import (
     DOUBTFUL_TOKENS,
     Relevance,
@@ -21,11 +37,12 @@ from langgraph_engram.retrieval.relevance import (
     truncate,
     with_relevance,
 )
-from langgraph_engram.retrieval.scoring import Routes
+from langgraph_engram.retrieval.scoring import Routes, top_matching
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import Evidence, Turn
+from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.markdown import blocks_of
 from langgraph_engram.text.questions import asks_for_aggregate
 
 WHOLE_TOKENS = 500
@@ -38,6 +55,10 @@ SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
 """Turns between sentences of one passage in a search; a recall has passages of one turn."""
+MAX_NARRATIVES = 2
+"""Syntheses that a summary begins with, of those that a language model wrote."""
+REPLY_CHARACTERS = 140
+"""Characters of the line of an assistant's reply in a summary: its headings, or how it begins."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +78,14 @@ class LightRetriever:
         relevance = Relevance(index, search.intent, first.scores.query)
         breadth = breadth_of(search.intent, first.scores.query, self.encoder.name)
         if breadth == "narrow":
-            candidates = interleave(_rank(fusion, search) for fusion in fusions)
-            budget, compared = search.budget or self.settings.budget, COMPARED_TOKENS
-        else:
-            candidates = outline(first, breadth)
-            budget = search.budget or self.settings.outline_budget
-            compared = max(budget, self.settings.outline_budget)
-        pool = _pool(index, candidates, compared)
-        if breadth == "narrow":
+            budget = search.budget or self.settings.budget
+            pool = _pool(index, interleave(_rank(fusion, search) for fusion in fusions), COMPARED_TOKENS)
             shown = self._answering(first, relevance, pool, search, budget)
         else:
+            budget = search.budget or self.settings.outline_budget
+            pool = _pool(index, outline(first, breadth), max(budget, self.settings.outline_budget))
             found = with_relevance(pool, relevance.features(pool))
-            ended = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
-            shown = [_format(relevance, candidate) for candidate in ended]
+            shown = _format(relevance, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
         ranking = Ranking(first.matches, first.scores.query, pool, first.scores.empty)
         return self.end.cut(search, ranking, shown, budget)
 
@@ -81,25 +97,16 @@ class LightRetriever:
         features = relevance.features(pool)
         found = with_relevance(pool, features)
         if stop and not is_answered(features, found):
-            doubtful = truncate(by_strength(found), stop, self.settings.relevance_threshold)
-            shown = [_format(relevance, candidate) for candidate in doubtful]
+            shown = _format(relevance, truncate(by_strength(found), stop, self.settings.relevance_threshold))
             return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
-        shown = [_format(relevance, candidate) for candidate in _ended(search, found, stop)]
+        shown = _format(relevance, _ended(search, found, stop))
         whole = fit_budget(shown, WHOLE_TOKENS)
         if not whole or len(whole) == len(shown):
             return shown
-        lines = self._lines(fusion, relevance, whole, budget)
+        lines = _lines(fusion, relevance, whole, budget)
         ordered: list[Evidence | Candidate] = [*whole, *(lines if search.mode == "recall" else by_strength(lines))]
         kept = truncate(ordered, stop)
-        return [chosen if isinstance(chosen, Evidence) else _format(relevance, chosen) for chosen in kept]
-
-    def _lines(self, fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budget: int) -> list[Candidate]:
-        """Return the turns that no passage is from, as lines that fit beside them."""
-        index = relevance.index
-        shown = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
-        left = budget - sum(map(passage_tokens, whole))
-        lines = fit_budget(outline(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
-        return with_relevance(lines, relevance.features(lines))
+        return [*whole[: len(kept)], *_format(relevance, [line for line in kept if isinstance(line, Candidate)])]
 
 
 def _rank(fusion: Fusion, search: Search) -> Iterator[Candidate]:
@@ -120,10 +127,88 @@ def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Cand
     return list(found) if search.mode == "recall" else truncate(by_strength(found), stop)
 
 
-def _format(relevance: Relevance, candidate: Candidate) -> Evidence:
-    if candidate.as_line:
-        return format_line(relevance.index, candidate)
-    return with_excerpt(format_passage(relevance.index, candidate), relevance.stem_weights)
+def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budget: int) -> list[Candidate]:
+    """Return the turns that no passage is from, as lines that fit beside them."""
+    index = relevance.index
+    shown = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
+    left = budget - sum(map(passage_tokens, whole))
+    lines = fit_budget(outline(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
+    return with_relevance(lines, relevance.features(lines))
+
+
+def _format(relevance: Relevance, candidates: Sequence[Candidate]) -> list[Evidence]:
+    index, weights = relevance.index, relevance.stem_weights
+    return [
+        format_line(index, found) if found.as_line else with_excerpt(format_passage(index, found), weights)
+        for found in candidates
+    ]
+
+
+def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
+    """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
+
+    A broad query is about what people said: an assistant's turns have no line of their own, but one after the turn that
+    they reply to, where a summary is asked for. A question that was asked is part of such a history, so it loses
+    nothing. A summary begins with the syntheses that bear on it.
+    """
+    if breadth == "narrow":
+        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
+        return
+    index = fusion.index
+    if breadth == "summary":
+        yield from _narratives(fusion)
+    for turn, candidate in replace(fusion, question_weight=0.0).ranked_turns(shown):
+        if turn >= 0 and index.turns.items[turn].role == "assistant":
+            continue
+        reply = reply_position(index, turn) if breadth == "summary" else -1
+        routes = {**candidate.routes, OUTLINE: candidate.score}
+        yield candidate._replace(routes=routes, replies=(reply,) if reply >= 0 else ())
+
+
+def _narratives(fusion: Fusion) -> Iterator[Candidate]:
+    """Yield the syntheses that a model wrote and that bear most on a query: what quotes its records adds nothing."""
+    index = fusion.index
+    written = index.syntheses.column("written", lambda synthesis: not synthesis.quoted, np.bool_)
+    found = np.where(written, fusion.scores.syntheses, 0.0)
+    for position in top_matching(fusion.matches, index.syntheses, found, MAX_NARRATIVES):
+        score = float(found[position])
+        yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
+
+
+def format_line(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    """Return a candidate of an outline as a line with its day: what was said in its turn that bears most on the query.
+
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
+    """
+    passage = _without_replies(index, candidate)
+    if passage.shows_others:
+        return passage
+    replies = [index.turns.items[position] for position in candidate.replies]
+    return with_lines(passage, replies, lambda reply: _cut(_reply_text(reply), REPLY_CHARACTERS))
+
+
+def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
+    if candidate.kind == "record":
+        return format_record(index, candidate, lambda records: _cut(plain(records[0].content), LINE_CHARACTERS))
+    passage = format_passage(index, candidate._replace(replies=()))
+    if candidate.kind == "synthesis":
+        text, moment = passage.text, index.syntheses.items[candidate.position].window_start
+    else:
+        turn = index.turns.items[candidate.position]
+        text, moment = _cut(quote_turn(turn), LINE_CHARACTERS), turn.said_at
+    return passage.model_copy(update={"text": dated(text, moment)})
+
+
+def _reply_text(turn: Turn) -> str:
+    """Return the headings of an assistant's reply, which tell more of it than how it begins; its words without any."""
+    headings = [block.heading for block in blocks_of(turn.text) if block.heading]
+    return f"{speaker_name(turn.speaker)}: {plain('; '.join(headings))}" if headings else quote_turn(turn)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut between words."""
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"
 
 
 @dataclass(frozen=True)
@@ -143,6 +228,5 @@ class ReadParts:
 
 def default_parts(encoder: Encoder, settings: Settings, reranker: Reranker | None = None) -> ReadParts:
     """Return the parts of the default preset."""
-    end = ListEnd(settings.retrieve, reranker)
-    retriever = LightRetriever(encoder, settings.retrieve, end)
+    retriever = LightRetriever(encoder, settings.retrieve, ListEnd(settings.retrieve, reranker))
     return ReadParts(retriever, AnswerForm(WORDINGS[settings.answer.style]))

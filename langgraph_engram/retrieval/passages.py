@@ -2,14 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any, Literal, NamedTuple
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
@@ -34,27 +30,47 @@ NEAR_TURNS = 1
 """Turns on each side of a source turn, within its session, that are shown with it where retrieval goes deep."""
 
 
+class Candidate(NamedTuple):
+    """Something found: its kind, its position in the index of that kind, its score and each route's share of it."""
+
+    kind: Literal["record", "turn", "event", "synthesis"]
+    position: int
+    score: float
+    routes: dict[str, float] = {}
+    joined: tuple[int, ...] = ()
+    """For a record: the positions of further records of its turn or exchange that are shown in the same passage."""
+    replies: tuple[int, ...] = ()
+    """The positions of an assistant's turns that are shown behind it."""
+    as_line: bool = False
+    """Whether it is shown as one line of an outline, and not whole."""
+    relevance: float = 0.0
+    """The probability that it holds what is asked for."""
+
+
 def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a record, a turn or a synthesis as a passage, with its replies behind it."""
-    match candidate.kind:
-        case "record":
-            passage = format_record(index, candidate)
-        case "synthesis":
-            synthesis = index.syntheses.items[candidate.position]
-            key = synthesis.synthesis_id
-            passage = make_passage(candidate, key, synthesis.text, synthesis_id=key)
-        case _:
-            turns = [index.turns.items[position] for position in turns_of(index, candidate)]
-            passage = turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
+    if candidate.kind == "record":
+        passage = format_record(index, candidate)
+    elif candidate.kind == "synthesis":
+        synthesis = index.syntheses.items[candidate.position]
+        passage = make_passage(candidate, synthesis.synthesis_id, synthesis.text, synthesis_id=synthesis.synthesis_id)
+    else:
+        turns = [index.turns.items[position] for position in turns_of(index, candidate)]
+        passage = turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
     return with_replies(passage, [index.turns.items[position] for position in candidate.replies])
 
 
 def with_replies(passage: Evidence, replies: Sequence[Turn]) -> Evidence:
     """Return a passage with an assistant's turns behind it."""
-    if not replies:
+    return with_lines(passage, replies, lambda turn: f"{turn.speaker}: {turn.text}")
+
+
+def with_lines(passage: Evidence, turns: Sequence[Turn], line_of: Callable[[Turn], str]) -> Evidence:
+    """Return a passage with further turns behind it, each as a line."""
+    if not turns:
         return passage
-    lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
-    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
+    text = "\n".join([passage.text, *map(line_of, turns)])
+    return passage.model_copy(update={"text": text, "turns": [*passage.turns, *turns]})
 
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
@@ -75,47 +91,29 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
 
 def reply_position(index: ScopeIndex, position: int) -> int:
     """Return the position of the assistant's reply to somebody's turn; -1 for none."""
-    turns = index.turns
-    _, following = turns.neighbours
-    reply = int(following[position]) if position >= 0 else -1
-    is_reply = reply >= 0 and turns.items[reply].role == "assistant" and turns.items[position].role != "assistant"
-    return reply if is_reply else -1
+    is_assistant = index.turns.from_assistant
+    reply = int(index.turns.neighbours[1][position]) if position >= 0 else -1
+    return reply if reply >= 0 and is_assistant[reply] and not is_assistant[position] else -1
 
 
 def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
     """Return the positions of the turns that a candidate's passage cites, its replies not among them."""
-    match candidate.kind:
-        case "turn":
-            return [candidate.position]
-        case "event":
-            cited: Iterable[str] = index.events.items[candidate.position].turn_ids
-        case "record":
-            cited = records_of(index, candidate).source_turn_ids
-        case _:
-            return []
+    if candidate.kind == "turn":
+        return [candidate.position]
+    cited: Iterable[str] = ()
+    if candidate.kind == "event":
+        cited = index.events.items[candidate.position].turn_ids
+    elif candidate.kind == "record":
+        cited = records_of(index, candidate).source_turn_ids
     return [position for position in map(index.turns.find_position, cited) if position >= 0]
 
 
-def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[Positions, Positions]:
-    """Return the number of a candidate and the position of each turn that its passage shows, in two arrays."""
-    pairs = [
-        (number, position)
-        for number, candidate in enumerate(candidates)
-        for position in (*turns_of(index, candidate), *candidate.replies)
-    ]
-    owners, turns = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    return owners, turns
-
-
 class ShownRecords(NamedTuple):
-    """The records that the passage of a candidate quotes."""
+    """The records that a passage quotes, in order of time, what took the place of a superseded one, and conflicts."""
 
     own: list[Record]
-    """The candidate's, in the order in which they were said."""
     successor: Record | None
-    """What took the place of a superseded one."""
     conflicts: list[Record]
-    """What the others are in conflict with, in order of time."""
 
     @property
     def source_turn_ids(self) -> Iterable[str]:
@@ -126,31 +124,26 @@ class ShownRecords(NamedTuple):
 
 def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     """Return the records that a candidate's passage quotes."""
-    items = index.records.items
-    own = [items[candidate.position]]
+    own = [index.records.items[position] for position in (candidate.position, *candidate.joined)]
     successor = index.records.successor(own[0]) if own[0].status == "superseded" else None
-    if candidate.joined:
-        own += [items[position] for position in candidate.joined]
-        own.sort(key=lambda record: (record.seq, record.part))
+    own.sort(key=lambda record: (record.seq, record.part))
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
 def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
     """Return what estimates the tokens of a record, a turn or a synthesis without formatting it and what it quotes."""
-    of_record, of_turn, is_passage = index.records.characters, index.turns.characters, index.records.is_passage
+    characters = {"record": index.records.characters, "turn": index.turns.characters}
+    is_passage = index.records.is_passage
 
     def size_of(candidate: Candidate) -> int:
-        position = candidate.position
-        match candidate.kind:
-            case "record":
-                own = sum((int(of_record[at]) for at in candidate.joined), start=int(of_record[position]))
-                own = min(own, EXCERPT_CHARACTERS) if is_passage[position] else own
-            case "turn":
-                own = int(of_turn[position])
-            case _:
-                own = len(index.syntheses.items[position].text)
+        if candidate.kind in characters:
+            own = sum(int(characters[candidate.kind][at]) for at in (candidate.position, *candidate.joined))
+        else:
+            own = len(index.syntheses.items[candidate.position].text)
         if candidate.as_line:
-            return tokens_of_length(min(own, LINE_CHARACTERS) + DAY_CHARACTERS)
+            own = min(own, LINE_CHARACTERS)
+        elif candidate.kind == "record" and is_passage[candidate.position]:
+            own = min(own, EXCERPT_CHARACTERS)
         return tokens_of_length(own + DAY_CHARACTERS)
 
     return size_of
@@ -180,10 +173,9 @@ def join_contents(records: Sequence[Record]) -> str:
 def format_record(
     index: ScopeIndex, candidate: Candidate, text_of: Callable[[Sequence[Record]], str] = join_contents
 ) -> Evidence:
-    """Return a record, with those that joined it, as a passage under its day.
+    """Return a record, with those that joined it, as a passage under its day, quoted by `text_of`.
 
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with; of anything
-    else, what `text_of` returns.
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
     """
     record = index.records.items[candidate.position]
     shown = records_of(index, candidate)
@@ -203,14 +195,12 @@ def format_record(
 
 def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
     """Split turns in order of time into runs of consecutive turns of one session."""
-    found: list[list[Turn]] = []
+    runs: list[list[Turn]] = []
     for turn in turns:
-        last = found[-1][-1] if found else None
-        if last and last.session_id == turn.session_id and last.seq + 1 == turn.seq:
-            found[-1].append(turn)
-        else:
-            found.append([turn])
-    return found
+        if not runs or (runs[-1][-1].session_id, runs[-1][-1].seq + 1) != (turn.session_id, turn.seq):
+            runs.append([])
+        runs[-1].append(turn)
+    return runs
 
 
 def near_turns(index: ScopeIndex, source: Turn) -> list[Turn]:
@@ -232,9 +222,7 @@ def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any
 
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     """Return what is in conflict with the active records of a passage and is none of them, the newest in order."""
-    active = [record for record in shown if record.conflicts_with and record.status == "active"]
-    if not active:
-        return []
+    active = (record for record in shown if record.status == "active")
     found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
     others = [other for other in found.values() if other not in shown]
     return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]
@@ -252,10 +240,7 @@ def _gaps(records: Sequence[Record]) -> list[str]:
 def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
     """Return the run of lines that holds most of a query, under the first line where that is short, as headings are.
 
-    Args:
-        text: A passage.
-        weights: The weight of each stem of the query.
-        most: Characters of the excerpt, about; a text of no more is returned as it is.
+    Each stem of the query has its weight. An excerpt has about `most` characters; a text of no more is returned whole.
     """
     if len(text) <= most:
         return text

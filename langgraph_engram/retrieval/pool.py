@@ -1,11 +1,20 @@
-"""Fit passages into a budget of tokens, and gather the pool of passages that an answer cites."""
+"""Gather the pool of passages that an answer rests on, within a budget, and complete what the answer cites of it.
 
+Small models write the number of a passage in place of an answer, or an answer without numbers. The first becomes the
+text of the passage; the second is traced to the passage that holds most of its words. Numbers that point at no passage
+are removed.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
+from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.text.tokens import content_stems
 
 P = TypeVar("P")
 
@@ -13,6 +22,9 @@ MAX_SKIPPED = 20
 """Passages too large for the rest of a budget after which no smaller one is looked for."""
 MIN_LIGHT_PASSAGES = 3
 """Passages that a light answer is written from whatever they score."""
+MIN_SUPPORT = 0.5
+"""Share of an answer's content stems that a passage holds for the answer to be traced to it."""
+ANSWER_LINE = re.compile(r"^\W*answer\W*:\W*?", re.IGNORECASE | re.MULTILINE)
 
 
 def passage_tokens(passage: Evidence) -> int:
@@ -20,12 +32,7 @@ def passage_tokens(passage: Evidence) -> int:
     return count_tokens(passage.text)
 
 
-def fit_budget(
-    passages: Iterable[P],
-    budget: int,
-    *,
-    size_of: Callable[[P], int] = passage_tokens,  # type: ignore[assignment]  # of passages, unless another is given
-) -> list[P]:
+def fit_budget(passages: Iterable[P], budget: int, *, size_of: Callable[[Any], int] = passage_tokens) -> list[P]:
     """Return the best passages that fit in a budget of tokens, skipping a few that are too large for the rest of it."""
     fitting: list[P] = []
     left, skipped = budget, 0
@@ -71,3 +78,55 @@ def stands_alone(passage: Evidence) -> bool:
     """Return whether turns cannot replace it: a narrative, a part of a turn, or a record beside what changes it."""
     is_part = passage.record is not None and passage.record.is_passage
     return bool(passage.synthesis_id) or passage.shows_others or is_part
+
+
+def final_answer(answer: str) -> tuple[str, bool]:
+    """Return what follows the last "Answer:" that begins a line, and whether it says that memory may hold more of it.
+
+    An answer without such a line is returned whole.
+    """
+    last = ANSWER_LINE.split(answer)[-1].strip()
+    return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
+
+
+def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
+    """Return an answer in words that cites passages of the pool, where any of them supports it."""
+    valid = without_unknown_citations(answer, len(pool))
+    words = CITATION.sub("", valid).strip(" .,;:")
+    numbers = cited_numbers(valid)
+    if not words:
+        return f"{pool[numbers[0] - 1].text} [{numbers[0]}]" if numbers else ""
+    if numbers or is_unknown(words):
+        return valid
+    number = _source_number(words, pool)
+    return f"{valid} [{number}]" if number else valid
+
+
+def without_unknown_citations(answer: str, count: int) -> str:
+    """Remove citations of passages outside of 1 to `count`."""
+
+    def keep_valid(match: re.Match[str]) -> str:
+        valid = [number for number in numbers_of(match) if 1 <= number <= count]
+        lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
+        return f"{lead}[{', '.join(map(str, valid))}]" if valid else ""
+
+    return CITATION.sub(keep_valid, answer).strip()
+
+
+def rests_on_evidence(answer: str) -> bool:
+    """Return whether an answer is known and cites a passage."""
+    return bool(CITATION.search(answer)) and not is_unknown(answer)
+
+
+def is_unknown(answer: str) -> bool:
+    """Return whether an answer says that it is not known."""
+    return answer.casefold().startswith(UNKNOWN.rstrip(".").casefold())
+
+
+def _source_number(answer: str, pool: Sequence[Evidence]) -> int:
+    """Return the number of the passage that holds most of an answer's words; 0 where none holds enough of them."""
+    stems = set(content_stems(answer))
+    texts = (" ".join([passage.text, *(turn.indexed_text for turn in passage.turns)]) for passage in pool)
+    shared = [len(stems & set(content_stems(text))) for text in texts]
+    best = max(shared, default=0)
+    return shared.index(best) + 1 if best and best >= MIN_SUPPORT * len(stems) else 0

@@ -1,11 +1,17 @@
-"""Turn a query into what is searched for: its constraints, and each of two things whose times it compares."""
+"""Turn a query into what is searched for: its constraints, its breadth, and each of two things that it compares."""
 
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 
+import numpy as np
+
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
-from langgraph_engram.schema import Intent, TimeConstraint
+from langgraph_engram.schema import Breadth, Intent, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.questions import time_question
 from langgraph_engram.text.statements import speaks_of_self
@@ -19,6 +25,11 @@ MAX_WORD = 100
 MIN_PART_STEMS = 3
 """Content stems from which a part is searched for without the words that both parts share."""
 LAST_BREAK = re.compile(r"\s\S*\Z")
+WEIGHTS_FILE = "breadth_weights.json"
+BROAD: tuple[Breadth, ...] = ("summary", "timeline")
+"""The kinds of broad queries, each with a regression of its own."""
+THRESHOLD = 0.7
+"""The probability from which a query is of a kind: a narrow one that is taken for broad is shown too much."""
 
 
 def truncate_query(query: str) -> str:
@@ -31,10 +42,8 @@ def truncate_query(query: str) -> str:
 
 def truncation_notes(query: str) -> list[str]:
     """Return a note of how much of a query is read; none where it is read whole."""
-    read = len(truncate_query(query))
-    if read == len(query):
-        return []
-    return [f"only the first {read:,} of the question's {len(query):,} characters were read"]
+    read, whole = len(truncate_query(query)), len(query)
+    return [f"only the first {read:,} of the question's {whole:,} characters were read"] if read < whole else []
 
 
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:
@@ -89,6 +98,20 @@ def first_person_query(intent: Intent) -> str:
     name = re.escape(intent.speakers[0])
     possessive = re.sub(rf"\b{name}['’]s\b", "my", intent.anchor)
     return re.sub(rf"\b{name}\b", "I", possessive)
+
+
+@cache
+def load_model() -> TextClassifier[Breadth]:
+    """Return the shipped model, which the lab's `training/standing.py` fits."""
+    return TextClassifier.load(dict.fromkeys(BROAD, THRESHOLD), "langgraph_engram.retrieval", WEIGHTS_FILE)
+
+
+def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
+    """Return how broad a query is: as its parser says, else as the shipped model does, which knows MiniLM's vectors."""
+    if intent.breadth or encoder_name != VECTOR_SPACE:
+        return intent.breadth or "narrow"
+    (kind,) = load_model().classify([first_person_query(intent)], vector[np.newaxis])
+    return kind or "narrow"
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -6,18 +6,17 @@ fits them. Where a query names people, what is said about others is a reason for
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import log1p
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import turns_of_each
+from langgraph_engram.retrieval.passages import Candidate, turns_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
-from langgraph_engram.schema import Intent, Turn
+from langgraph_engram.schema import Evidence, Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
@@ -52,19 +51,7 @@ MAX_SAMPLED = 1000
 """Turns over which the usual cosine of a query is estimated."""
 
 
-class Scored(Protocol):
-    """What has a score and a relevance: a candidate, or a passage."""
-
-    @property
-    def score(self) -> float:
-        """Return the score of its ranking."""
-
-    @property
-    def relevance(self) -> float:
-        """Return the probability that it holds what is asked for."""
-
-
-S = TypeVar("S", bound=Scored)
+S = TypeVar("S", bound=Candidate | Evidence)
 
 
 class _Sentence(NamedTuple):
@@ -125,12 +112,12 @@ class Relevance:
         if not candidates:
             return np.zeros((0, len(FEATURES)))
         itself = self._compared_items(candidates)
-        owners, cited = turns_of_each(self.index, candidates)
-        turns, rows = np.unique(cited, return_inverse=True)
+        shown = [[*turns_of(self.index, candidate), *candidate.replies] for candidate in candidates]
+        owners = np.repeat(np.arange(len(shown)), [len(cited) for cited in shown])
+        turns, rows = np.unique(np.array([*chain(*shown)], dtype=np.intp), return_inverse=True)
         of_turns = self._compared_turns(turns)
         for whole, part in zip(itself, of_turns, strict=True):
-            highest = np.logical_or if whole.dtype == np.bool_ else np.maximum
-            highest.at(whole, owners, part[rows])
+            np.maximum.at(whole, owners, part[rows])
         scores = np.array([candidate.score for candidate in candidates])
         best = scores.max()
         return np.column_stack(
@@ -147,11 +134,9 @@ class Relevance:
     def _compared_items(self, candidates: Sequence[Candidate]) -> _Fit:
         """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
         fit = self._unlike(len(candidates))
-        rows_of: dict[str, list[int]] = {}
-        for row, candidate in enumerate(candidates):
-            rows_of.setdefault(candidate.kind, []).append(row)
-        for kind, rows in rows_of.items():
+        for kind in {candidate.kind for candidate in candidates}:
             items = self._kinds[kind]
+            rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
             positions = [candidates[row].position for row in rows]
             fit.stems[rows] = holds = items.lexical.contains(positions, self._stems)
             if kind in ("record", "synthesis"):
@@ -173,19 +158,15 @@ class Relevance:
         if not self._people:
             return np.ones(len(positions), dtype=np.bool_)
         records = (self.index.records.items[position] for position in positions)
-        return np.array(
-            [self._is_about(_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records]
-        )
+        said = ((_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records)
+        return np.array([self._is_about(sentence, speaker) for sentence, speaker in said])
 
     def _compared_turns(self, positions: Positions) -> _Fit:
         """Compare turns; what an assistant says about others is no rival of what a person says.
 
         A long turn counts for nothing: it covers any query, and its record holds what was found.
         """
-        fit = self._unlike(len(positions))
-        if not len(positions):
-            return fit
-        turns = self.index.turns
+        fit, turns = self._unlike(len(positions)), self.index.turns
         fit.cosine[:] = self._nearness(turns, positions)
         own = turns.lexical.contains(positions, self._stems)
         own[turns.characters[positions] >= LONG_TEXT] = False
@@ -289,16 +270,11 @@ def by_strength(passages: Sequence[S]) -> list[S]:
 
 
 def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight: float = STRENGTH_WEIGHT) -> list[S]:
-    """Return the passages before the first one that is much weaker than the best could be.
+    """Return the passages, strongest first, before the first one that is much weaker than the best could be.
 
-    The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little
+    The floor is `stop`, a share of the strength that the best score has at the best relevance; 0 for no end. It rises
+    where even the best passage is less relevant than a threshold, so that a query that nothing answers finds little
     (docs/decisions/0016 and 0037).
-
-    Args:
-        passages: Strongest first.
-        stop: The floor, as a share of the strength that the best score has at the best relevance; 0 for no end.
-        threshold: The relevance from which the best passage counts as found.
-        weight: The power of the odds in their strength.
     """
     if not stop or not passages:
         return list(passages)
@@ -309,7 +285,7 @@ def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight:
     return [passage for passage, _ in takewhile(lambda pair: pair[1] >= floor, strengths)]
 
 
-def _strengths(passages: Sequence[Scored], weight: float) -> Numbers:
+def _strengths(passages: Sequence[Candidate | Evidence], weight: float) -> Numbers:
     """Return the share of the best score that each passage has times a power of the odds that it is relevant."""
     scores = np.array([passage.score for passage in passages], dtype=np.float64)
     best = float(scores.max(initial=0.0)) or 1.0

@@ -115,16 +115,15 @@ def _beside_others(kind: KindIndex[Any], scores: Scores, weights: Sequence[float
 
 
 def _turn_scores(index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
-    lexical = _beside_others(index.turns, index.turns.bm25(stems), TURN_NEIGHBOURS)
-    return np.asarray((lexical + _beside_others(index.turns, index.turns.cosine(query), TURN_NEIGHBOURS)) / 2)
+    found = (index.turns.bm25(stems), index.turns.cosine(query))
+    lexical, dense = (_beside_others(index.turns, scores, TURN_NEIGHBOURS) for scores in found)
+    return np.asarray((lexical + dense) / 2)
 
 
 def min_max(scores: Scores) -> Scores:
     """Scale scores to [0, 1], from the lowest or 0, whichever is lower, to the highest."""
-    if scores.size == 0:
-        return np.zeros_like(scores)
-    low = min(float(scores.min()), 0.0)
-    span = float(scores.max()) - low
+    low = float(scores.min(initial=0.0))
+    span = float(scores.max(initial=-np.inf)) - low
     return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
@@ -178,7 +177,8 @@ def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> lis
     """Return the weight of each dimension that a query constrains, and how well each record fulfils it."""
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
-        parts.append((TYPE_WEIGHT, _type_scores(records, intent)))
+        of_type = is_one_of(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
+        parts.append((TYPE_WEIGHT, of_type.astype(np.float32)))
     if intent.time:
         parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
     if intent.location:
@@ -200,8 +200,8 @@ def weighted_mean(parts: Sequence[tuple[float, Scores]], items: int) -> Scores:
 
 def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
     """Return 1 where the event time, or lacking one the mention, is within the constraint; else 0 or `unknown`."""
-    happened = _overlap(records.event_start, records.event_end, constraint)
-    mentioned = _overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
+    happened = overlap(records.event_start, records.event_end, constraint)
+    mentioned = overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
     known = ~np.isnan(records.event_start)
     return np.where(known, happened, np.where(mentioned, np.float32(1.0), np.float32(unknown)))
 
@@ -220,11 +220,7 @@ def event_scores(
     Others score 0.
     """
     events, boundaries = index.events, index.boundaries
-    scores = unscored(len(events))
-    if not len(events) or not len(boundaries):
-        return scores
-    order, ranks = events.order(), events.ranks
-    cosines = boundaries.cosine(query)
+    order, ranks, cosines = events.order(), events.ranks, boundaries.cosine(query)
     anchors = np.full(len(events), -np.inf, dtype=np.float32)
     for position in top_positions(cosines, k):
         event = events.find_position(boundaries.items[position].to_event_id)
@@ -234,15 +230,10 @@ def event_scores(
         low, high = max(0, rank - window), rank + window + 1
         anchors[low:high] = np.maximum(anchors[low:high], cosines[position])
     reached = np.flatnonzero(np.isfinite(anchors))
-    summary = events.cosine_of(order[reached], query)
-    fine = alpha * summary + (1 - alpha) * anchors[reached]
+    fine = alpha * events.cosine_of(order[reached], query) + (1 - alpha) * anchors[reached]
+    scores = unscored(len(events))
     scores[order[reached]] = np.clip(fine, LEAST, 1)
     return scores
-
-
-def _type_scores(records: RecordIndex, intent: Intent) -> Scores:
-    types = records.memory_type
-    return is_one_of(types, [records.code("memory_type", name) for name in intent.target_types]).astype(np.float32)
 
 
 def _location_scores(records: RecordIndex, location: str, unknown: float) -> Scores:
@@ -257,7 +248,8 @@ def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:
     return np.asarray(shares, dtype=np.float32)
 
 
-def _overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], constraint: TimeConstraint) -> Flags:
+def overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], constraint: TimeConstraint) -> Flags:
+    """Return which spans of time, in seconds, have a part within a constraint; none that is unknown."""
     low = constraint.start.timestamp() if constraint.start else -np.inf
     high = constraint.end.timestamp() if constraint.end else np.inf
     with np.errstate(invalid="ignore"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.features import covered_by_syntheses
+from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
@@ -228,7 +228,7 @@ def uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     index = view.index
     changed = [synthesis for synthesis in view.syntheses if synthesis.synthesis_id in index.syntheses]
     outdated = [index.syntheses.position(synthesis.synthesis_id) for synthesis in changed]
-    covered, by = covered_by_syntheses(index)
+    covered, by = record_links(index).narrated
     is_covered = np.zeros(len(index.records) + 1, dtype=np.bool_)  # the last is that of records not stored yet
     is_covered[covered[~np.isin(by, outdated)]] = True
     known = {record_id for synthesis in changed for record_id in synthesis.covered_record_ids}

@@ -30,7 +30,7 @@ from langgraph.store.base import (
 )
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.langchain import name_of
+from langgraph_engram.embeddings.factory import name_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from langgraph_engram.stores.langgraph_store.items import Address, Items, Namespace, StoredItem
 from langgraph_engram.stores.langgraph_store.operations import matches, passes

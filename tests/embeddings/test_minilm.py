@@ -11,19 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
 from langgraph_engram.embeddings import minilm_onnx, minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm_onnx import (
     BATCH,
-    MAX_PADDING,
-    MIN_SHARE,
     NO_TELEMETRY,
     OnnxMiniLM,
-    make_batches,
     map_weights,
 )
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
@@ -240,19 +235,6 @@ def test_many_threads_may_encode_at_once(encoder: Encoder) -> None:
         found = list(pool.map(encoder.encode, texts))
 
     assert np.allclose(found, expected, atol=1e-6)
-
-
-@given(some.lists(some.integers(2, 256), min_size=1, max_size=100), some.integers(1, 8))
-def test_batches_hold_each_text_once_beside_its_like(lengths: list[int], threads: int) -> None:
-    """No batch is large, none holds more than a thread's share where it is worth a thread, and none is padded much."""
-    batches = make_batches(lengths, threads)
-
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    busy = max(1, min(threads, sum(lengths) // MIN_SHARE))
-    assert all(len(batch) <= min(BATCH, -(-len(lengths) // busy)) for batch in batches)
-    for batch in batches:
-        padding = len(batch) * lengths[batch[0]] ** 2 - sum(lengths[index] ** 2 for index in batch)
-        assert padding <= MAX_PADDING
 
 
 def test_a_folder_of_weights_is_opened(packaged_weights: Path, onnx_encoder: OnnxMiniLM) -> None:

@@ -15,7 +15,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import TAG
 from langgraph_engram.results import Recollection
 from langgraph_engram.retrieval.passages import turn_passage
-from langgraph_engram.retrieval.standing import profile_of
+from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.stores.base import Changes
 from tests import attacks
 

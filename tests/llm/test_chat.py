@@ -1,6 +1,5 @@
 """The chat adapter, through the real client over a real socket: answers, repair, batches and LangGraph nodes."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypedDict
 
 import pytest
@@ -165,17 +164,6 @@ def test_a_failure_that_affects_all_is_met_once(chat_of, ask_note):
     assert {result.failure for result in results} == {results[0].failure}
     assert [result.usage.calls for result in results] == [1, 0, 0, 0, 0]
     assert sum(result.usage.asked for result in results) == 5
-
-
-def test_threads_may_share_a_model(chat_of, ask_note):
-    """Questions asked from many threads at once each get an answer, and the limit holds for all of them."""
-    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD, after_seconds=0.01)) as server:
-        model = chat_of(server, concurrency=2)
-        with ThreadPoolExecutor(8) as pool:
-            results = list(pool.map(model.ask, [ask_note()] * 8))
-
-    assert all(result.answer for result in results)
-    assert server.most_at_once <= 2
 
 
 class Said(TypedDict, total=False):

@@ -5,7 +5,7 @@ import socket
 import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelTimeoutError
 
-from langgraph_engram.llm.failures import MAX_REASON, failure_of
+from langgraph_engram.llm.replies import MAX_REASON, failure_of
 from tests.fake_server import FakeServer, Reply
 
 GOOD = '{"label": "news", "confidence": 0.5}'

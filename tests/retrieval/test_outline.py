@@ -8,9 +8,9 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
-from langgraph_engram.retrieval.light import default_parts
-from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
+from langgraph_engram.retrieval.light import default_parts, format_line, outline
 from langgraph_engram.retrieval.pool import light_passages
+from langgraph_engram.retrieval.queries import breadth_of
 from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import DeepSettings, RetrieveSettings, Settings

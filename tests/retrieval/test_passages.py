@@ -1,10 +1,22 @@
-"""Passages are formatted without repeats, fit a budget, and keep their numbers in a pool."""
+"""Passages are formatted without repeats, long ones by the lines that hold most of a query, and fit a pool."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from langgraph_engram.retrieval.passages import join_contents
+from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.passages import (
+    CUT,
+    complete_again,
+    excerpt,
+    join_contents,
+    with_excerpt,
+    with_replies,
+    without_cuts,
+)
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.text.markdown import MAX_OPENING
 
 
 def ids_of(passages):
@@ -88,3 +100,84 @@ def test_an_ellipsis_stands_where_something_is_left_out(record):
 
     assert join_contents(said) == "Ana: I camped. It rained. … We left. I ski. … I sail."
     assert join_contents([]) == ""
+
+
+STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
+STEPS[19] = "20. Seal the hull with pine tar"
+PASSAGE = "\n".join(["The boat > Planks:", *STEPS])
+
+
+def test_the_lines_that_hold_most_are_shown_under_the_first():
+    """With lines around them, and a mark where others are left out."""
+    lines = excerpt(PASSAGE, {"tar": 0.7, "hull": 0.3}, 200).split("\n")
+
+    assert (lines[0], lines[1], lines[-1]) == ("The boat > Planks:", CUT, CUT)
+    assert STEPS[19] in lines[3:-2]
+    assert lines[2:-1] == STEPS[int(lines[2].split(".")[0]) - 1 :][: len(lines) - 3]
+
+
+LINE = " ".join(f"Plank {number} is oak." for number in range(60)) + " The keel is larch."
+
+
+@pytest.mark.parametrize(
+    ("text", "weights", "most", "shown"),
+    [
+        (PASSAGE, {"tar": 0.6, "grain": 0.4}, 100, STEPS[19]),
+        (PASSAGE, {"moon": 1.0}, 120, "The boat > Planks:\n1. Sand plank 1 along"),
+        (PASSAGE, {"tar": 1.0}, len(PASSAGE), PASSAGE),
+        (LINE, {"larch": 1.0}, 100, "The keel is larch."),
+    ],
+    ids=["a rarer word counts more", "without a match the beginning", "a short passage whole", "a long line is cut"],
+)
+def test_what_is_shown_of_a_passage(text, weights, most, shown):
+    """The run of lines, or of sentences of a line without others, that holds the greatest weight."""
+    assert shown in excerpt(text, weights, most)
+
+
+@pytest.mark.parametrize("most", [50, 500])
+@given(text=st.lists(st.text(alphabet="ab .", max_size=300), max_size=12).map("\n".join))
+def test_an_excerpt_is_never_much_longer_than_asked(text, most):
+    """Beyond its length there are the first line, which has a bound of its own, and two marks."""
+    assert len(excerpt(text, {"a": 0.5, "ab": 0.5}, most)) <= max(most, MAX_OPENING + most // 2) + 8
+
+
+@pytest.fixture
+def found(passage, record):
+    """Return the long passage as it is found for a word."""
+    long = record(0, PASSAGE, kind="passage", memory_type=None, mentioned_at=None)
+
+    def find(word):
+        whole = passage("long", text=PASSAGE, record=long)
+        return with_excerpt(whole, {word: 1.0})
+
+    return find
+
+
+def test_an_excerpt_that_is_found_again_is_completed(found, passage):
+    """In its place, as far as there is room; what is found no more stays cut."""
+    pool = [found("tar"), passage("other")]
+
+    assert [shown.text for shown in complete_again(pool, [found("moon")], 1000)] == [PASSAGE, pool[1].text]
+    assert complete_again(pool, [found("moon")], 10) == pool
+    assert complete_again(pool, [passage("new")], 1000) == pool
+
+
+def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
+    """The first ones first; what is no excerpt stays as it is."""
+    cut, other = found("tar"), passage("other")
+    more = count_tokens(PASSAGE) - count_tokens(cut.text)
+
+    assert [shown.text for shown in without_cuts([other, cut, cut], more)] == [other.text, PASSAGE, cut.text]
+
+
+def test_replies_stay_behind_an_excerpt(passage, record, turn):
+    """Where a preset shows an assistant's reply with what it replies to."""
+    long = record(0, PASSAGE, kind="passage", memory_type=None, mentioned_at=None)
+    reply = turn(1, "Birch tar is as good.", speaker="assistant")
+    whole = with_replies(passage("long", text=PASSAGE, record=long, turns=[turn(0, PASSAGE)]), [reply])
+
+    cut = with_excerpt(whole, {"tar": 1.0})
+
+    assert cut.text.endswith(f"{CUT}\nassistant: Birch tar is as good.")
+    assert [shown.turn_id for shown in cut.turns] == ["t0", "t1"]
+    assert without_cuts([cut], 1000) == [whole]

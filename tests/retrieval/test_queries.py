@@ -33,13 +33,6 @@ def test_what_is_asked_for_is_no_filter(asked_for, time, location):
     assert (intent.time is not None, intent.location) == (time, location)
 
 
-def test_a_time_is_counted_from_now():
-    """A week ago is an interval that ends before now."""
-    intent = make_intent("q", ParsedIntent(anchor="x", time="last week"), NOW)
-
-    assert intent.time.start < intent.time.end < NOW
-
-
 def test_a_query_that_cannot_be_read_is_searched_by_its_words():
     """No answer: no constraints, the query itself is the anchor."""
     intent = make_intent("Where?", None, NOW)
@@ -62,23 +55,6 @@ def test_a_query_that_cannot_be_read_is_searched_by_its_words():
 def test_who_asks_is_known_by_the_user_s_id_or_role(people, askers):
     """By both, where one person has both names; nobody is preferred to nobody."""
     assert asking_speakers(people, "ana") == askers
-
-
-@pytest.mark.parametrize(
-    ("query", "length"),
-    [
-        ("a" * MAX_CHARACTERS, MAX_CHARACTERS),
-        ("a" * (MAX_CHARACTERS + 1), MAX_CHARACTERS),
-        ("a" * (MAX_CHARACTERS - 1) + " b" * 9, MAX_CHARACTERS - 1),
-        ("a" * MAX_CHARACTERS + " b", MAX_CHARACTERS),
-        ("a" * (MAX_CHARACTERS - 3) + " bcde", MAX_CHARACTERS - 3),
-        ("a " * MAX_CHARACTERS, MAX_CHARACTERS - 1),
-        ("why " + "a" * MAX_CHARACTERS, MAX_CHARACTERS),
-    ],
-)
-def test_it_ends_with_a_word(query, length):
-    """The last word that fits is whole, unless it is too long to be one."""
-    assert len(truncate_query(query)) == length
 
 
 @given(st.text(alphabet="ab \n", min_size=201, max_size=400))

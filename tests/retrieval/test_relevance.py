@@ -1,24 +1,18 @@
 """The relevance of a passage is a probability: high where it holds what is asked for, low for what was never said."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.light import default_parts
+from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.relevance import (
-    ANSWERED,
-    ANSWERED_FEATURES,
-    ANSWERED_FILE,
     DOUBTFUL_TOKENS,
     FEATURES,
     Relevance,
-    answered_features,
     by_strength,
-    load_model,
     truncate,
     with_relevance,
 )
@@ -95,26 +89,6 @@ def test_little_is_shown_of_what_somebody_else_said(keep, turn, record, retrieve
 
     assert 0 < of_ben <= DOUBTFUL_TOKENS
     assert min(of_ana, everything) > 2 * DOUBTFUL_TOKENS
-
-
-def test_a_result_is_doubted_by_its_relevance_and_by_whom_it_is_about():
-    """Only the passages of the best scores count, and what is near because of somebody else."""
-    names = ("cosine", "own_cosine", "share")
-    near = [dict(zip(names, (0.7, 0.7, share), strict=True)) for share in (1.0, 0.9, 0.8, 0.7, 0.6)]
-    far = [{**row, "own_cosine": 0.2} for row in near]
-    weak = [{"cosine": 0.9, "own_cosine": 0.0, "share": 0.1}]
-
-    def probability(rows, relevance):
-        features = np.array([[row.get(name, 0.0) for name in FEATURES] for row in rows])
-        return float(
-            load_model(ANSWERED_FEATURES, ANSWERED_FILE).probability(
-                answered_features(features, relevance)[np.newaxis]
-            )[0]
-        )
-
-    assert probability(near, [0.5]) == probability([*weak, *near], [0.1, 0.5]) > ANSWERED > probability(far, [0.5])
-    assert probability(near, [0.5]) > probability(near, [0.01])
-    assert set(load_model(ANSWERED_FEATURES, ANSWERED_FILE).weights) == set(ANSWERED_FEATURES)
 
 
 def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of):
@@ -194,13 +168,6 @@ def passages(*pairs):
         Evidence(evidence_id=str(number), text="said", score=score, relevance=relevance)
         for number, (score, relevance) in enumerate(pairs)
     ]
-
-
-def test_relevance_reorders_what_scores_alike():
-    """Of two passages of nearly one score the relevant one comes first; a far better score still leads."""
-    found = by_strength(passages((1.0, 0.5), (0.6, 0.1), (0.55, 0.6)))
-
-    assert [passage.evidence_id for passage in found] == ["0", "2", "1"]
 
 
 def test_the_list_ends_at_the_first_weak_passage():

@@ -4,11 +4,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from langgraph_engram.retrieval.scoring import dimension_scores, event_scores, time_scores, with_neighbours
-from langgraph_engram.schema import Boundary, Intent, Record, TimeConstraint
+from langgraph_engram.schema import Boundary
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.temporal.find import parse_constraint, parse_time
 
@@ -67,37 +65,6 @@ def test_a_query_without_constraints_scores_nothing(record, intent):
     """No constraint, no score; no record, no scores."""
     assert dimension_scores(index_of_records(record(0), record(1)), intent()).tolist() == [0, 0]
     assert dimension_scores(index_of_records(), intent(location="Yosemite")).shape == (0,)
-
-
-TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
-
-
-@given(
-    st.none() | st.tuples(TIMES, TIMES).map(sorted),
-    st.none() | TIMES,
-    st.none() | TIMES,
-    st.lists(st.sampled_from(["fact", "episodic", "profile"]), max_size=2),
-    st.sampled_from(["", "Oslo"]),
-    st.lists(st.text(max_size=4), max_size=3),
-)
-def test_a_score_is_a_share(span, start, end, types, location, keywords):
-    """Whatever is asked of whatever record, the score lies in [0, 1]."""
-    record = Record(
-        record_id="r",
-        content="x",
-        session_id="s",
-        event_id="e",
-        seq=0,
-        source_turn_ids=[],
-        event_start=span and span[0],
-        event_end=span and span[1],
-    )
-    time = TimeConstraint(text="t", start=start, end=end)
-    asked = Intent(query="q", anchor="q", time=time, target_types=types, location=location, keywords=keywords)
-
-    (score,) = dimension_scores(index_of_records(record), asked)
-
-    assert 0 <= score <= 1 + 1e-9
 
 
 EAST = np.array([1, 0], dtype=np.float32)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.embeddings.caching import CachingEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes

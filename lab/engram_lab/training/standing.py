@@ -22,8 +22,8 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.extraction.standing import KINDS, WEIGHTS_FILE
 from langgraph_engram.logistic import features_of, terms_of
-from langgraph_engram.retrieval.outline import BROAD
-from langgraph_engram.retrieval.outline import WEIGHTS_FILE as BREADTH_FILE
+from langgraph_engram.retrieval.queries import BROAD
+from langgraph_engram.retrieval.queries import WEIGHTS_FILE as BREADTH_FILE
 
 SENTENCES = Path(__file__).resolve().parent / "standing_sentences.jsonl"
 QUERIES = SENTENCES.with_name("breadth_queries.jsonl")

@@ -7,7 +7,7 @@ import pytest
 from engram_lab.training.standing import QUERIES, SENTENCES, read_examples, train, train_breadth
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.extraction.standing import KINDS
-from langgraph_engram.retrieval import outline
+from langgraph_engram.retrieval import queries
 
 STANDING = [
     *(("instruction", f"Always answer {word} when I ask about {{topic}}.") for word in ("briefly", "fully", "kindly")),
@@ -23,7 +23,7 @@ BROAD = [
 TOPICS = [("topic", word) for word in ("boats", "bread", "tax")]
 
 
-@pytest.mark.parametrize(("learn", "lines", "kinds"), [(train, STANDING, KINDS), (train_breadth, BROAD, outline.BROAD)])
+@pytest.mark.parametrize(("learn", "lines", "kinds"), [(train, STANDING, KINDS), (train_breadth, BROAD, queries.BROAD)])
 def test_learning_twice_gives_the_same_weights(tmp_path, learn, lines, kinds):
     """The weights depend on the texts and the encoder alone."""
     path = tmp_path / "texts.jsonl"
@@ -35,7 +35,7 @@ def test_learning_twice_gives_the_same_weights(tmp_path, learn, lines, kinds):
     assert set(first) == set(kinds)
 
 
-@pytest.mark.parametrize(("path", "labels"), [(SENTENCES, {*KINDS, "other"}), (QUERIES, {*outline.BROAD, "narrow"})])
+@pytest.mark.parametrize(("path", "labels"), [(SENTENCES, {*KINDS, "other"}), (QUERIES, {*queries.BROAD, "narrow"})])
 def test_the_texts_are_labelled_and_varied(path, labels):
     """A frame is filled with several topics, and none of the texts stands there twice."""
     examples, texts = read_examples(path)

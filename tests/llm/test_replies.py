@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.llm.structured_output import Mistake, Reply, json_values, read_answer, read_reply, strip_reasoning
+from langgraph_engram.llm.replies import Mistake, Reply, json_values, read_answer, read_reply, strip_reasoning
 
 
 class Item(BaseModel):

@@ -1,7 +1,9 @@
-"""Request JSON from a chat model in the ways that servers support, and read it from what the model writes.
+"""Request JSON from a chat model in the ways that servers support, and read what comes back: answers and errors.
 
 Servers differ: some take a JSON schema, others only tools, and some nothing but a prompt. What they send back is read
-in one way, whatever was requested: LangChain's own parser would complete an answer that was cut off.
+in one way, whatever was requested: LangChain's own parser would complete an answer that was cut off. What they raise
+becomes a typed failure of one question: LangChain's `ModelError`s say what happened in the same words for every
+provider; other errors are read by their HTTP status, or by the builtin that they refine.
 """
 
 import json
@@ -11,10 +13,22 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, TypeVar, get_origin
 
+import httpx
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelConnectionError,
+    ModelError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, ValidationError
+
+from langgraph_engram.llm.base import Failure, FailureKind
 
 Method = Literal["json_schema", "function_calling", "json_prompt"]
 Schema = dict[str, Any]
@@ -32,6 +46,20 @@ END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|t
 JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
 QUOTED = re.compile(r'"(?:\\.|[^"\\])*"', re.S)
 TOKEN_LIMIT_REASONS = {"length", "max_tokens"}
+MAX_REASON = 300
+"""Characters of a server's message that are kept. Some servers send the whole prompt back."""
+TOO_LONG = re.compile(
+    r"context[ _](length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens", re.I
+)
+NO_QUOTA = "insufficient_quota"
+NOT_IMPLEMENTED = 501
+"""The status of what a chat model cannot send."""
+SHARED_STATUSES = {401, 402, 403, 404}
+TIMEOUT_STATUSES = {408, 504}
+TIMEOUTS = (ModelTimeoutError, httpx.TimeoutException, TimeoutError)
+CONNECTION_ERRORS = (ModelAPIError, ModelConnectionError, httpx.TransportError, OSError)
+MALFORMED_REPLIES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""Errors that chat models raise when the reply is no chat completion: a web page, or an error with status 200."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +79,11 @@ class JsonRequest:
         structured = silent.with_structured_output(self.schema, method=self.method, include_raw=True, **strict)
         return structured.pick("raw")
 
-    def prompt(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def prompt(self, messages: list[BaseMessage]) -> list[BaseMessage]:
         """Return the messages, with the schema in their fixed part if the method does not send it."""
         if self.method != "json_prompt":
-            return list(messages)
-        if messages and isinstance(messages[0], SystemMessage):
+            return messages
+        if isinstance(messages[0], SystemMessage):
             return [SystemMessage(f"{messages[0].text}\n\n{self._instruction()}"), *messages[1:]]
         return [SystemMessage(self._instruction()), *messages]
 
@@ -127,7 +155,7 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     if len(values) > 1:
         return Mistake("there are several answers where one is needed")
     try:
-        return shape.model_validate(_as_object(values[0], shape))
+        return shape.model_validate(_without_surrogates(_as_object(values[0], shape)))
     except ValidationError as error:
         return Mistake(_describe(error))
 
@@ -143,7 +171,7 @@ def json_values(text: str, *, mend: bool = True) -> list[object]:
         except (ValueError, RecursionError):
             first = JSON_BEGINS.search(text)
             return _mended_values(text[first.start() :]) if mend and first else []
-        values.append(_without_surrogates(value))
+        values.append(value)
     return values
 
 
@@ -156,7 +184,7 @@ def _mended_values(text: str) -> list[object]:
         return []
     written = text[: max(text.rfind("}"), text.rfind("]")) + 1]
     value = repair_json(written, return_objects=True, skip_json_loads=True)
-    return [_without_surrogates(value)] if isinstance(value, dict | list) and value else []
+    return [value] if isinstance(value, dict | list) and value else []
 
 
 def _as_object(value: object, shape: type[BaseModel]) -> object:
@@ -190,9 +218,73 @@ def _without_surrogates(value: Any) -> Any:
 
 def _without_omitted(value: Any) -> Any:
     """Remove titles and defaults at any depth, and keep the schema of a field that is called so."""
-    if isinstance(value, list):
-        return [_without_omitted(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {key: part for key, part in value.items() if key not in OMITTED_KEYS or isinstance(part, dict)}
-    return {key: _without_omitted(part) for key, part in kept.items()}
+    if isinstance(value, dict):
+        kept = {key: part for key, part in value.items() if key not in OMITTED_KEYS or isinstance(part, dict)}
+        return {key: _without_omitted(part) for key, part in kept.items()}
+    return [_without_omitted(part) for part in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class RequestFailure(Failure):
+    """A failure of the server or of the connection to it."""
+
+    status: int | None = None
+    """The HTTP status, where there is one."""
+    affects_all: bool = False
+    """Whether every other question would fail the same way."""
+
+
+def failure_of(error: BaseException) -> RequestFailure | None:
+    """Classify an error that a chat model raised; None for one of neither the server nor the connection to it."""
+    status = _status(error)
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if status is None and isinstance(error, MALFORMED_REPLIES):
+        reason = f"the reply is not a chat completion: {reason}"
+    kind = _kind(error, status, reason)
+    if kind is None:
+        return None
+    affects_all = kind == "unreachable" or status in SHARED_STATUSES or NO_QUOTA in reason
+    reason += _root_cause(error)
+    shown = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}..."
+    return RequestFailure(kind, shown, status, affects_all)
+
+
+def cut_off_reply(error: BaseException) -> AIMessage | None:
+    """Return the reply inside OpenAI's error for an answer that reached the token limit; None for another error."""
+    completion = getattr(error, "completion", None)
+    if completion is None or completion.usage is None:
+        return None
+    usage = UsageMetadata(
+        input_tokens=completion.usage.prompt_tokens,
+        output_tokens=completion.usage.completion_tokens,
+        total_tokens=completion.usage.total_tokens,
+    )
+    text = completion.choices[0].message.content or ""
+    return AIMessage(text, response_metadata={"finish_reason": "length"}, usage_metadata=usage)
+
+
+def _kind(error: BaseException, status: int | None, reason: str) -> FailureKind | None:
+    if isinstance(error, ContextOverflowError) or status == 413 or (status and TOO_LONG.search(reason)):
+        return "too_long"
+    if isinstance(error, ModelRateLimitError) or status == 429:
+        return "refused" if NO_QUOTA in reason else "rate_limited"
+    if isinstance(error, TIMEOUTS) or status in TIMEOUT_STATUSES:
+        return "timeout"
+    if isinstance(error, CONNECTION_ERRORS) or (status and status >= 500 and status != NOT_IMPLEMENTED):
+        return "unreachable"
+    return "refused" if status or isinstance(error, (ModelError, *MALFORMED_REPLIES)) else None
+
+
+def _status(error: BaseException) -> int | None:
+    if isinstance(error, NotImplementedError):
+        return NOT_IMPLEMENTED
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and status >= 400 else None
+
+
+def _root_cause(error: BaseException) -> str:
+    """Return what caused an error, in brackets: "Connection error." alone says little."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    return "" if root is error or str(root) in str(error) else f" ({root})"

@@ -1,4 +1,4 @@
-"""The cache of vectors: what it asks of the encoder inside."""
+"""The encoder that needs no weights, and what the cache of vectors asks of the encoder inside."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.embeddings.caching import CachingEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder, Vectors
 
 
 class CountingEncoder:
@@ -82,18 +81,26 @@ def test_many_threads_may_encode_at_once() -> None:
     assert all(np.array_equal(row, CountingEncoder().encode([text])) for row, text in zip(found, texts, strict=True))
 
 
-def test_a_failure_is_not_remembered() -> None:
-    """What could not be encoded is asked for again."""
+def test_every_text_has_a_unit_vector():
+    """Empty texts and texts of stop words too."""
+    vectors = HashingEncoder(32).encode(["I went camping", "", "the", "🏕", "\ud83d"])
 
-    class FailingOnce(CountingEncoder):
-        def encode(self, texts: Sequence[str]) -> Vectors:
-            vectors = super().encode(texts)
-            if len(self.asked) == 1:
-                raise ConnectionError("gone for a moment")
-            return vectors
+    assert (vectors.shape, vectors.dtype) == ((5, 32), np.float32)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-6)
+    assert HashingEncoder(32).encode([]).shape == (0, 32)
 
-    encoder = CachingEncoder(FailingOnce())
-    with pytest.raises(ConnectionError):
-        encoder.encode(["a"])
 
-    assert encoder.encode(["a"]).shape == (1, 2)
+def test_texts_of_the_same_stems_are_one():
+    """Word order, endings and stop words make no difference; other words do."""
+    camping, camps, soup = HashingEncoder().encode(["Camping by the lake", "lake camps", "soup for dinner"])
+
+    assert camping @ camps == pytest.approx(1)
+    assert camping @ soup < 0.5
+
+
+def test_vectors_are_the_same_everywhere():
+    """They depend on nothing of this machine or this process."""
+    vector = HashingEncoder(8).encode(["camping"])[0]
+
+    assert np.flatnonzero(vector).tolist() == [3]
+    assert HashingEncoder(8).name == "hashing-8"
