@@ -24,7 +24,6 @@ from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.papers.reading import read_parts
-from langgraph_engram.rerank import Reranker
 from langgraph_engram.retrieval.light import SELECT_BATCH
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput
@@ -39,7 +38,6 @@ def build_read_graph(
     rule_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
-    reranker: Reranker | None = None,
     entry: EntryNode | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
@@ -49,7 +47,7 @@ def build_read_graph(
         checkpointer: None for `search`, and for a graph that another one embeds.
         entry: The node before the first step, where the graph is served.
     """
-    parts = read_parts(store.encoder, settings, reranker)
+    parts = read_parts(store.encoder, settings)
     routing = Routing(settings.deep, parts.select_batch)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))

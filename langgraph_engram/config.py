@@ -34,9 +34,8 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
-from langgraph_engram.rerank import CrossEncoderReranker, Reranker
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ExtractSettings, RetrieveSettings, Settings, StorageSettings
+from langgraph_engram.settings import ExtractSettings, Settings, StorageSettings
 from langgraph_engram.stores.base import Store, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
@@ -146,16 +145,10 @@ def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
     return LLMLingua2(extract.compress_rate, extract.compress_model)
 
 
-def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
-    """Return what reranks evidence, if the settings ask for it; it loads at its first use."""
-    return CrossEncoderReranker(retrieve.rerank_model) if retrieve.rerank_model else None
-
-
 def build_graphs(store: Store, model: Model, settings: Settings) -> tuple[WriteGraph, ReadGraph]:
     """Build the two graphs of a memory, with what the settings ask for, and without checkpoints."""
-    compressor, reranker = resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
-    write = build_write_graph(store, model, settings, compressor=compressor)
-    return write, build_read_graph(store, model, RuleModel(), settings, reranker=reranker)
+    write = build_write_graph(store, model, settings, compressor=resolve_compressor(settings.extract))
+    return write, build_read_graph(store, model, RuleModel(), settings)
 
 
 def open_store_and_checkpointer(

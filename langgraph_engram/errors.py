@@ -18,7 +18,6 @@ EngramError
 |-- MissingExtra (ImportError)         an optional package is not installed
 |-- EncoderUnavailable (RuntimeError)  weights or a package of the encoder are missing or wrong
 |-- CompressorUnavailable (RuntimeError)  weights or a package of the compressor are missing or wrong
-|-- RerankerUnavailable (RuntimeError)  weights or a package of the reranker are missing or wrong
 `-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
 """
 
@@ -108,10 +107,6 @@ class EncoderUnavailable(EngramError, RuntimeError):
 
 class CompressorUnavailable(EngramError, RuntimeError):
     """Weights or a package of the compressor are missing or wrong."""
-
-
-class RerankerUnavailable(EngramError, RuntimeError):
-    """Weights or a package of the reranker are missing or wrong."""
 
 
 class ModelUnavailable(EngramError, ConnectionError):

@@ -34,7 +34,6 @@ from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.requests import check_budget, make_scope, recall_request, remember_request
 from langgraph_engram.results import (
     Approval,
-    BackupReceipt,
     Diagnosis,
     ErasureReceipt,
     ExportReceipt,
@@ -404,10 +403,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """
         return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
-    def backup(self, folder: str | Path) -> BackupReceipt:
-        """Copy an embedded store, with its checkpoints and items, to a new folder; it may be in use meanwhile."""
-        return self._opened.back_up(Path(folder))
-
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
         return Doctor(self._opened, self._checkpointer, self.settings, self._reads.search, fix).run()
@@ -430,7 +425,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ashow = in_thread(show)
     aexport = in_thread(export)
     aload = in_thread(load)
-    abackup = in_thread(backup)
     adoctor = in_thread(doctor)
 
     def close(self) -> None:

@@ -244,24 +244,6 @@ class LoadReceipt(ExportReceipt):
     """Those of them that the file holds otherwise: they have changed since one of the two was written."""
 
 
-class BackupReceipt(Frozen):
-    """What one `backup` copied."""
-
-    path: str
-    files: int
-    bytes: int
-
-
-class ReembedReceipt(Frozen):
-    """What one `reembed` did."""
-
-    before: str
-    """The encoder that the store was written with."""
-    after: str
-    items: int
-    """Items that were encoded anew."""
-
-
 class Finding(Frozen):
     """One thing that is wrong with a store."""
 

@@ -125,10 +125,6 @@ class RetrieveSettings(SettingsGroup):
     standing_share: float = Field(0.1, ge=0, le=1)
     """Share of the budget for the user's standing instructions, and the preferences and facts about them that are
     nearest to the query, where no route found them; 0 for none (docs/decisions/0011)."""
-    rerank_model: str | None = None
-    """A cross-encoder that reorders the best passages, on the Hugging Face hub or in a folder; None for none."""
-    rerank_n: int = Field(50, ge=1)
-    """Passages that are reranked."""
 
 
 class DeepSettings(SettingsGroup):

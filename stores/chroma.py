@@ -17,11 +17,8 @@ from uuid import uuid4
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
-from langgraph_engram.errors import InvalidInput
-from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
@@ -225,21 +222,6 @@ class ChromaStore:
                 if self._snapshots:
                     self._snapshots.clear()
         return examination
-
-    def back_up(self, target: Path) -> BackupReceipt:
-        """Copy the folder of an embedded store as it stands, to a folder that opens.
-
-        Raises:
-            InvalidInput: The store has no folder on this machine, or the target is taken.
-            StoreUnwritable: The target cannot be written.
-        """
-        self._require_open()
-        if self._folder is None:
-            raise InvalidInput(
-                f"the store {self.location!r} has no folder of its own here: export it (`engram export`), or copy the "
-                f"server's folder while the server is stopped"
-            )
-        return back_up(self._folder, target)
 
     def close(self) -> None:
         """Close the store, after what is under way. Closing twice is harmless."""

@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("settings",),
     ("text", "results", "logistic", "lineage"),
     ("state", "embeddings", "llm"),
-    ("compression", "rerank", "prompts"),
+    ("compression", "prompts"),
     ("stores", "rule_model"),
     ("pending", "screening", "tracing"),
     ("alignment",),

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
-from langgraph_engram.cli.maintain import backup, doctor, export, load, reembed
+from langgraph_engram.cli.maintain import doctor, export, load
 from langgraph_engram.cli.options import read_defaults
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, fail, report_bug, wants_json
 from langgraph_engram.cli.remember import recall, remember, retry
@@ -87,7 +87,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "See what is stored": (show, status, history, inspect),
     "Decide, correct, forget": (approve, update, undo, forget),
     "Serve": (serve, mcp),
-    "Maintain": (export, load, backup, reembed, doctor),
+    "Maintain": (export, load, doctor),
 }
 """The commands, as the help groups them."""
 

@@ -1,4 +1,4 @@
-"""`engram export`, `load`, `backup`, `reembed` and `doctor`: move memories, keep copies, and keep a store sound."""
+"""`engram export`, `load` and `doctor`: move memories, and keep a store sound."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,6 @@ from langgraph_engram.cli.output import (
     print_json,
     print_result,
     print_text,
-    progress_bar,
     spinner,
 )
 from langgraph_engram.errors import EncoderMismatch, InvalidInput
@@ -66,44 +65,6 @@ def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
     pending = f", {receipt.pending_tasks:,} pending" if receipt.pending_tasks else ""
     users = f", of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
     return f"{format_items(receipt, with_zeros=True)}{pending}{users}"
-
-
-@shared("store", "as_json")
-def backup(
-    command: Invocation,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; --store opens it.")],
-) -> None:
-    """Copy a store's folder while it may be in use, by whatever process."""
-    from langgraph_engram.stores.backup import back_up
-    from langgraph_engram.stores.base import kind_of_location
-
-    location = command.choice.store
-    if kind_of_location(location) == "server":
-        raise InvalidInput(f"{location!r} is a server: copy its folder while it is stopped, or export it")
-    with spinner("copying"):
-        receipt = back_up(Path(location), folder)
-    size = f"{format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes"
-    print_result(command, receipt, f"copied to {receipt.path}: {size}")
-
-
-@shared("store", "as_json")
-def reembed(
-    command: Invocation,
-    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
-) -> None:
-    """Make a store's vectors anew with another encoder, beside the old ones, and switch over at the end."""
-    from langgraph_engram.embeddings.factory import open_encoder
-    from langgraph_engram.stores.reembed import reembed as move
-
-    with progress_bar("opening the store") as bar:
-        receipt = move(command.choice.store, open_encoder(encoder), bar)
-    if receipt.before == receipt.after:
-        print_result(command, receipt, f"nothing to do: the store has the encoder {receipt.after}")
-        return
-    moved = f"{format_count(receipt.items, 'item')} moved from {receipt.before} to {receipt.after}"
-    print_result(command, receipt, moved)
-    if not command.as_json:
-        print_text(f"open the store with ENGRAM_ENCODER={encoder} from now on", "yellow")
 
 
 @shared("store", "preset", "as_json")

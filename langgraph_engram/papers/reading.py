@@ -7,17 +7,16 @@ from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMem
 from langgraph_engram.papers import dimmem, esmem, hymem, structmem
 from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
 from langgraph_engram.prompts.answer_form import SOURCE, AnswerForm
-from langgraph_engram.rerank import Reranker
 from langgraph_engram.retrieval.light import ReadParts, default_parts
 from langgraph_engram.retrieval.search import ListEnd
 from langgraph_engram.settings import Settings
 
 
-def read_parts(encoder: Encoder, settings: Settings, reranker: Reranker | None = None) -> ReadParts:
+def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     """Return the parts of the preset's paper; those of the default preset where it follows none."""
     if settings.paper is None:
-        return default_parts(encoder, settings, reranker)
-    routes, end = settings.retrieve.routes, ListEnd(settings.retrieve, reranker)
+        return default_parts(encoder, settings)
+    routes, end = settings.retrieve.routes, ListEnd(settings.retrieve)
     form = AnswerForm(layout=as_found, source=SOURCE)
     match settings.paper:
         case DimMemSettings() as paper:

@@ -13,7 +13,6 @@ import numpy as np
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.answer_form import WORDINGS, AnswerForm
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
-from langgraph_engram.rerank import Reranker
 from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, interleave
 from langgraph_engram.retrieval.passages import (
     ELLIPSIS,
@@ -226,7 +225,7 @@ class ReadParts:
     """Whether each answer is reflected on, and not only those that rules cannot confirm."""
 
 
-def default_parts(encoder: Encoder, settings: Settings, reranker: Reranker | None = None) -> ReadParts:
+def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     """Return the parts of the default preset."""
-    retriever = LightRetriever(encoder, settings.retrieve, ListEnd(settings.retrieve, reranker))
+    retriever = LightRetriever(encoder, settings.retrieve, ListEnd(settings.retrieve))
     return ReadParts(retriever, AnswerForm(WORDINGS[settings.answer.style]))

@@ -1,4 +1,4 @@
-"""Define what a search is asked and what it returns, and end one: reranked, within its budget, with its notes.
+"""Define what a search is asked and what it returns, and end one: within its budget, with its notes.
 
 The user's standing statements that bear on a query come with any result, whatever its words: all instructions, and of
 preferences, and of what the user is, those nearest in meaning. They are quoted with their speaker and their day, as
@@ -6,7 +6,7 @@ data: what a reader makes of them is said outside the quotes (docs/decisions/001
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Literal, NamedTuple, Protocol
 
@@ -15,7 +15,6 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
 from langgraph_engram.prompts.rendering import plain, speaker_name
-from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.results import Profile, count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
@@ -79,7 +78,6 @@ class ListEnd:
     """Decide where a list of passages ends."""
 
     settings: RetrieveSettings
-    reranker: Reranker | None = field(default=None, compare=False)
 
     def stop(self, search: Search, own: float) -> float:
         """Return the strength at which a list ends; 0 for no end: the readers of a recall have limits of their own."""
@@ -89,8 +87,6 @@ class ListEnd:
 
     def cut(self, search: Search, ranking: Ranking, shown: list[Evidence], budget: int) -> Found:
         """Return what is shown of a pool, as far as it fits the budget, and the user's standing statements."""
-        if self.reranker:
-            shown = list(rerank(self.reranker, search.intent.query, shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
         evidence = with_standing(ranking.matches, ranking.query, fitting, budget, self.settings.standing_share)
         notes = [f"the route {name!r} has no data here" for name in ranking.empty]

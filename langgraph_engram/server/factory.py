@@ -43,7 +43,7 @@ def memory() -> "Memory":
 @opened_once
 def graphs() -> "tuple[WriteGraph, ReadGraph]":
     """Return the served graphs, whose requests are always about their sender, and which reach nobody else's memory."""
-    from langgraph_engram.config import resolve_compressor, resolve_reranker
+    from langgraph_engram.config import resolve_compressor
     from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.graphs.write import build_write_graph
@@ -67,7 +67,6 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
         model,
         RuleModel(),
         settings,
-        reranker=resolve_reranker(settings.retrieve),
         entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext),
     )
     return with_typed_state(write), with_typed_state(read)

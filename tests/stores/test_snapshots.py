@@ -17,7 +17,6 @@ from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
 from langgraph_engram.stores.index import SEARCHABLE
-from langgraph_engram.stores.reembed import reembed
 from langgraph_engram.stores.rows import Rows
 
 SCOPE = Scope(user_id="ana")
@@ -351,19 +350,10 @@ def full_disk(_):
 
 
 def test_another_encoder_is_refused_at_once(folder, changes, encoder):
-    """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
-    other = HashingEncoder(32)
+    """Whatever Chroma has not been asked yet."""
     write(folder, changes, encoder)
     with pytest.raises(EncoderMismatch):
-        open_store(folder, other)
-
-    reembed(str(folder), other)
-
-    with pytest.raises(EncoderMismatch):
-        open_store(folder, encoder)
-    store = open_store(folder, other)
-    assert store.index(SCOPE).records.vectors.shape == (4, 32)
-    store.close()
+        open_store(folder, HashingEncoder(32))
 
 
 def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):
