@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
-from langgraph_engram.stores.as_of import as_of
 from langgraph_engram.stores.index import ScopeIndex
 
 MEMORY = "memory:"
@@ -109,4 +108,4 @@ class Store(Protocol):
 def index_as_of(store: Store, scope: Scope, moment: datetime | None, revision: str | None = None) -> ScopeIndex:
     """Return the index of a scope, at a revision if it is still there: the whole of it, or a view of a moment."""
     index = store.index(scope, revision)
-    return index if moment is None else as_of(index, moment)
+    return index if moment is None else index.as_of(moment)

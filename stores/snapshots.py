@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import Column
 from langgraph_engram.stores.locks import DATABASE, unwritable
 from langgraph_engram.stores.opening import SCHEMA
 from langgraph_engram.stores.rows import scope_hash
+from langgraph_engram.stores.versions import AppendOnlyArray
 
 log = logging.getLogger(__name__)
 
