@@ -21,17 +21,15 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
+from langgraph_engram.stores.chroma_files import FolderWrites, announce_removal, back_up, secure_delete
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.index_cache import IndexCache, LocalRevisions, SharedRevisions
+from langgraph_engram.stores.kinds import KindItems
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.opening import open_rows
-from langgraph_engram.stores.revisions import LocalRevisions, SharedRevisions
-from langgraph_engram.stores.rows import KindItems, Rows, scope_hash
-from langgraph_engram.stores.secure_delete import FolderWrites, announce_removal, secure_delete
+from langgraph_engram.stores.rows import Rows, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -60,11 +58,11 @@ class ChromaStore:
 
         Args:
             open_client: Returns the Chroma client, the same each time.
-            encoder: What makes vectors; a store is written with one encoder throughout.
+            encoder: What makes vectors.
             location: What errors call this store.
             folder: Where Chroma keeps its files, if it does so in this process.
             shared: Whether other processes write to the store too.
-            settings: How much of it is held in the process's memory; by default as `StorageSettings` says.
+            settings: How much of it is held in the process's memory.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
 
@@ -126,14 +124,16 @@ class ChromaStore:
         with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
-            if self._snapshots:
-                self._snapshots.drop(scope)
+            self._drop_snapshot(scope)
             if self._folder and changes.removed:
                 announce_removal(self._folder, f"{scope_hash(scope)}:")
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and self._revisions.only_mine_since(index.revision, revision):
-                self._hold(scope, _advanced(index, parts, changes.completed, revision), before=index)
+                after = index.with_revision(revision)
+                for part in parts:
+                    after = after.with_part(part)
+                self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
                 failed.pop_all()
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
@@ -211,8 +211,7 @@ class ChromaStore:
         with self._lock, self._held_files():
             self._require_open()
             self._cache.drop(scope)
-            if self._snapshots:
-                self._snapshots.drop(scope)
+            self._drop_snapshot(scope)
 
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
@@ -268,6 +267,10 @@ class ChromaStore:
         surplus = self._cache.take_surplus()
         if self._snapshots:
             self._snapshots.write_missing(surplus)
+
+    def _drop_snapshot(self, scope: Scope) -> None:
+        if self._snapshots:
+            self._snapshots.drop(scope)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -336,9 +339,8 @@ class ChromaStore:
     def _loaded(self, scope: Scope) -> ScopeIndex:
         revision = self._revisions.read(scope)  # read first: a commit during the loading makes the index outdated
         index = ScopeIndex(revision)
-        for kind, items, vectors in self._rows.read(scope):
-            is_searched = kind in SEARCHABLE
-            index = index.with_items(kind, items, vectors) if is_searched else index.with_unsearched(kind, items)
+        for part in self._rows.read(scope):
+            index = index.with_part(part)
         return index
 
 
@@ -354,16 +356,3 @@ def _known_vectors(
             if position >= 0 and (texts := kind.texts_of(item)) == kind.texts_of(of_kind.items[position]):
                 vectors[tuple(texts)] = of_kind.vectors[position]
     return vectors
-
-
-def _advanced(
-    index: ScopeIndex, parts: Sequence[KindItems[Any]], completed: Sequence[str], revision: str
-) -> ScopeIndex:
-    """Return an index as it is after a commit that completed the pending tasks of these ids."""
-    after = index.with_revision(revision)
-    for part in parts:
-        if part.vectors is not None:
-            after = after.with_items(part.kind, part.items, part.vectors)
-        else:
-            after = after.with_unsearched(part.kind, part.items)
-    return after.with_unsearched(PENDING_TASKS, (), completed)

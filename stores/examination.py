@@ -21,20 +21,19 @@ from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind
+from langgraph_engram.stores.chroma_files import secure_delete
+from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
 from langgraph_engram.stores.locks import DATABASE
-from langgraph_engram.stores.opening import unused_collections
 from langgraph_engram.stores.rows import (
     KIND_OF_NAME,
     KINDS,
-    KindItems,
     Rows,
     decode,
     row_id,
     scope_hash,
     scope_of,
+    unused_collections,
 )
-from langgraph_engram.stores.secure_delete import secure_delete
 
 if TYPE_CHECKING:
     from chromadb import Collection

@@ -28,6 +28,7 @@ from langgraph_engram.stores.kinds import (
     TURNS,
     UNSEARCHED,
     Kind,
+    KindItems,
     T,
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
@@ -203,6 +204,12 @@ class ScopeIndex:
     def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
         """Return an index with items added or replaced; this one stays as it is."""
         return self._with(kind.name, self.of_kind(kind).with_items(items, vectors))
+
+    def with_part(self, part: KindItems[Any]) -> "ScopeIndex":
+        """Return an index with items of a kind added or replaced, whether they are searched or not."""
+        if part.vectors is None:
+            return self.with_unsearched(part.kind, part.items)
+        return self.with_items(part.kind, part.items, part.vectors)
 
     def with_kind(self, of_kind: KindIndex[Any]) -> "ScopeIndex":
         """Return an index with these items of a kind, instead of its own."""

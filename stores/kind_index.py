@@ -86,7 +86,6 @@ class KindIndex(Generic[T]):
         """Start empty."""
         self.kind = kind
         self.items: PackedItems[T] = PackedItems(kind.model)
-        self.lexical = BM25Index()
         self.columns: dict[str, Column] = {}
         """By name; they are added as they are asked for."""
         self.saved_columns: frozenset[str] = frozenset()
@@ -115,10 +114,15 @@ class KindIndex(Generic[T]):
         return self._vectors.rows
 
     @property
+    def lexical(self) -> BM25Index:
+        """Return the index of the terms that lexical search finds the items by."""
+        return self.terms("lexical", self.kind.terms_of)
+
+    @property
     def nbytes(self) -> int:
         """Return about how many bytes the index takes."""
         columns = [column.values for column in list(self.columns.values())]
-        return sum(part.nbytes for part in (self.items, self.lexical, self._vectors, self._ordered, *columns)) + (
+        return sum(part.nbytes for part in (self.items, self._vectors, self._ordered, *columns)) + (
             ID_BYTES * len(self)
         )
 
@@ -144,7 +148,7 @@ class KindIndex(Generic[T]):
         return list(self._positions)[: len(self)]
 
     def named(self, name: str, conditions: Sequence[Condition] = ()) -> list[T]:
-        """Return the item of an id, or those whose ids begin with at least four characters, if it fulfils conditions."""
+        """Return the item of an id, or those whose ids begin with at least four characters, if they fulfil all."""
         ids = [name] if name in self else self.ids() if len(name) >= SHORTEST_ID else []
         positions = [self.position(item_id) for item_id in ids if item_id.startswith(name)]
         matched = self.matching(conditions) if positions and conditions else None
@@ -270,9 +274,6 @@ class KindIndex(Generic[T]):
         added = [items[row] for row in new]
         after = type(self)(self.kind)
         after.items = self.items.replaced(replaced).extended(added)
-        after.lexical = self.lexical.replaced([*replaced], map(self.kind.terms_of, replaced.values())).extended(
-            map(self.kind.terms_of, added)
-        )
         after._vectors = self._vectors.replaced([*replaced], vectors[[*known.values()]]).extended(vectors[new])
         after._positions = self._with_positions(list(map(self.kind.id_of, added)))
         if not any(self._is_elsewhere(position, item) for position, item in replaced.items()):
@@ -284,14 +285,12 @@ class KindIndex(Generic[T]):
         after.names, after.saved_columns, after._lock = self.names, self.saved_columns, self._lock
         return after
 
-    def restored(
-        self, ids: Sequence[str], packed: Sequence[bytes], vectors: Vectors, order: NDArray[np.intp], lexical: BM25Index
-    ) -> Self:
+    def restored(self, ids: Sequence[str], packed: Sequence[bytes], vectors: Vectors, order: NDArray[np.intp]) -> Self:
         """Return an index of these parts in place of this one; `ValueError` where they do not belong together."""
-        if len({len(part) for part in (ids, packed, vectors, order, lexical)}) > 1:
+        if len({len(part) for part in (ids, packed, vectors, order)}) > 1:
             raise ValueError("its parts differ in length")
         index = type(self)(self.kind)
-        index.items, index.lexical = PackedItems(self.kind.model, packed), lexical
+        index.items = PackedItems(self.kind.model, packed)
         index._positions = {item_id: position for position, item_id in enumerate(ids)}
         index._vectors, index._ordered = AppendOnlyArray(vectors), AppendOnlyArray(order)
         return index

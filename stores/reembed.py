@@ -5,7 +5,7 @@ after, what is not in use is found by the next move, or by `engram doctor`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +18,22 @@ from langgraph_engram.errors import InvalidInput, StoreError, StoreLocked
 from langgraph_engram.results import ReembedReceipt
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import kind_of_location
+from langgraph_engram.stores.chroma_files import FolderWrites
 from langgraph_engram.stores.clients import open_server, translated_errors
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART
-from langgraph_engram.stores.kinds import SEARCHABLE
-from langgraph_engram.stores.opening import (
+from langgraph_engram.stores.kinds import SEARCHABLE, KindItems
+from langgraph_engram.stores.rows import (
     GENERATION,
+    KIND_OF_NAME,
+    Rows,
     collection_name,
+    decode,
     make_collection,
     open_rows,
+    scope_of,
     unused_collections,
     written_with,
 )
-from langgraph_engram.stores.rows import KIND_OF_NAME, KindItems, Rows, decode, scope_of
-from langgraph_engram.stores.secure_delete import FolderWrites
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -64,7 +67,8 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
             raise InvalidInput(f"no memory at {location!r}: remember something first")
         before = open_rows(client, name, location)
         held = nullcontext if folder is None else FolderWrites(folder).held
-        _drop(client, unused_collections(before))
+        for unused in unused_collections(before):
+            client.delete_collection(unused)
         if name == encoder.name:
             return ReembedReceipt(before=name, after=name, items=0)
         generation, seen = uuid4().hex[:8], _commits(before)
@@ -77,7 +81,7 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
         root.modify(metadata={**(root.metadata or {}), "encoder": encoder.name, GENERATION: generation})
         if progress:
             progress("switched", items, items)
-        _drop(client, [before.memories.name])
+        client.delete_collection(before.memories.name)
     return ReembedReceipt(before=name, after=encoder.name, items=items)
 
 
@@ -85,23 +89,20 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
 def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
     """Open a client of a store that nobody in this process has open, and its folder if it has one."""
     kind = kind_of_location(location)
-    if kind == "server":
-        client, close = open_server(location)
-        try:
+    with ExitStack() as opened:
+        if kind == "server":
+            client, close = open_server(location)
+            opened.callback(close)
             yield client, None
-        finally:
-            close()
-        return
-    folder = Path(location).expanduser().resolve()
-    if kind == "memory" or not folder.exists():
-        raise InvalidInput(f"no store at {location!r}: name its folder, or the URL of a Chroma server")
-    if OPEN_FOLDERS.is_open(folder, PART):
-        raise StoreLocked(f"this process has the store {str(folder)!r} open: close it first")
-    client = OPEN_FOLDERS.acquire(folder, MOVING, lambda opened: opened())
-    try:
+            return
+        folder = Path(location).expanduser().resolve()
+        if kind == "memory" or not folder.exists():
+            raise InvalidInput(f"no store at {location!r}: name its folder, or the URL of a Chroma server")
+        if OPEN_FOLDERS.is_open(folder, PART):
+            raise StoreLocked(f"this process has the store {str(folder)!r} open: close it first")
+        client = OPEN_FOLDERS.acquire(folder, MOVING, lambda made: made())
+        opened.callback(OPEN_FOLDERS.release, folder, MOVING)
         yield client, folder
-    finally:
-        OPEN_FOLDERS.release(folder, MOVING)
 
 
 def _commits(rows: Rows) -> list[Any]:
@@ -137,8 +138,3 @@ def _encoded(encoder: Encoder, metadatas: Sequence[Mapping[str, Any]]) -> dict[S
         part = KindItems(kind, [item], next(vectors) if kind in SEARCHABLE else None)
         parts.setdefault(scope_of(metadata["scope"]), []).append(part)
     return parts
-
-
-def _drop(client: "Client", names: list[str]) -> None:
-    for name in names:
-        client.delete_collection(name)

@@ -2,7 +2,8 @@
 
 Each request to Chroma costs about as much as ten rows, so a commit is one: all of it is written, or nothing. Chroma
 writes and indexes each key of a row's metadata by itself, so a row has three: its scope and kind, which are asked for,
-and the item as JSON.
+and the item as JSON. Chroma reads what its graph of neighbours has not taken in yet again with each write, and no
+search asks that graph: it is built as cheaply as Chroma allows and takes rows in often (docs/decisions/0003, 0004).
 """
 
 import hashlib
@@ -11,21 +12,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, T
+from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, KindItems, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -37,15 +39,23 @@ ITEM = "item"
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""
 
-
-@dataclass(frozen=True)
-class KindItems(Generic[T]):
-    """Items of one kind that are written together, and their vectors."""
-
-    kind: Kind[T]
-    items: Sequence[T]
-    vectors: Vectors | None
-    """None for what is never searched."""
+PREFIX = "engram-"
+MEMORIES, ROOT = "memories", "revisions"
+ITEMS_PREFIX = "engram-store-"
+"""How the names of the collections of LangGraph's store begin."""
+SCHEMA = 4
+"""The version of what is written: rows of all kinds in one collection, an item as JSON. Changing a model's default
+changes it."""
+GENERATION = "generation"
+"""The key in the root's metadata that names the generation of vectors in use; empty for the first."""
+GRAPH: "CreateHNSWConfiguration" = {
+    "space": "cosine",
+    "ef_construction": 10,
+    "max_neighbors": 4,
+    "batch_size": 100,
+    "sync_threshold": 100,
+}
+"""How Chroma's own graph of neighbours is built."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +77,19 @@ class Rows:
             parts: The items.
             dimensions: Of the store's vectors. What is never searched has one that says nothing: Chroma wants some.
         """
-        rows: dict[str, tuple[dict[str, str], str, Vectors]] = {}
-        for kind, item, vector in _with_vectors(parts):
-            key = row_id(scope, kind, kind.id_of(item))
-            written = _placeholder(key, dimensions) if vector is None else vector
-            rows[key] = ({"scope": scope.key, "kind": kind.name, ITEM: encode(item)}, kind.text_of(item), written)
+        rows: dict[str, tuple[dict[str, str], str | None, Vectors]] = {}
+        for part in parts:
+            kind = part.kind
+            for position, item in enumerate(part.items):
+                key = row_id(scope, kind, kind.id_of(item))
+                vector = _placeholder(key, dimensions) if part.vectors is None else part.vectors[position]
+                metadata = {"scope": scope.key, "kind": kind.name, ITEM: encode(item)}
+                rows[key] = metadata, kind.text_of(item) or None, vector
         keys = iter(rows)
         while page := list(islice(keys, self.page_size)):
+            metadatas, documents, vectors = zip(*map(rows.__getitem__, page), strict=True)
             self.memories.upsert(
-                ids=page,
-                embeddings=np.stack([rows[key][2] for key in page]),
-                metadatas=[rows[key][0] for key in page],
-                documents=[rows[key][1] or None for key in page],  # type: ignore[misc]  # it may
+                ids=page, embeddings=np.stack(vectors), metadatas=list(metadatas), documents=list(documents)
             )
 
     def dimensions(self) -> int:
@@ -140,7 +151,7 @@ class Rows:
                 return
             offset += self.page_size
 
-    def read(self, scope: Scope) -> Iterator[tuple[Kind[Any], list[Any], Vectors]]:
+    def read(self, scope: Scope) -> Iterator[KindItems[Any]]:
         """Yield the items of a scope and their vectors, by kind and page, in the order they were first written."""
         for page in self.pages(["metadatas", "embeddings"], scope):
             positions: defaultdict[str, list[int]] = defaultdict(list)
@@ -148,7 +159,8 @@ class Rows:
                 positions[str(metadata.get("kind"))].append(position)
             vectors = np.asarray(page["embeddings"], dtype=np.float32)
             for kind, own in ((kind, positions[kind.name]) for kind in KINDS if kind.name in positions):
-                yield kind, [decode(kind.model, page["metadatas"][position]) for position in own], vectors[own]
+                items = [decode(kind.model, page["metadatas"][position]) for position in own]
+                yield KindItems(kind, items, vectors[own] if kind in SEARCHABLE else None)
 
     def remove(self, scope: Scope, removed: Mapping[str, Sequence[str]]) -> None:
         """Remove items by the name of their kind, in that order. Unknown ids are ignored."""
@@ -169,10 +181,81 @@ class Rows:
         return bool(self.memories.get(where_document={"$contains": text}, limit=1, include=[])["ids"])
 
 
-def _with_vectors(parts: Sequence[KindItems[Any]]) -> Iterator[tuple[Kind[Any], Any, Vectors | None]]:
-    for part in parts:
-        for position, item in enumerate(part.items):
-            yield part.kind, item, None if part.vectors is None else part.vectors[position]
+def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
+    """Open the rows of a store; where there is none, make its collections, the root last.
+
+    Args:
+        client: The Chroma client.
+        encoder_name: The vector space that the store's vectors must be of.
+        location: What errors call the store.
+
+    Raises:
+        EncoderMismatch: The store's vectors were made by another encoder.
+        StoreError: The store is of a version that this one cannot read.
+    """
+    root = _existing(client, PREFIX + ROOT)
+    if root is None:
+        memories = make_collection(client, collection_name(""), encoder_name)
+        _check_encoder(memories, encoder_name, location)  # another process may have made it meanwhile
+        root = make_collection(client, PREFIX + ROOT, encoder_name)
+    _check_encoder(root, encoder_name, location)
+    metadata = root.metadata or {}
+    if (version := metadata.get("schema")) != SCHEMA:
+        raise StoreError(
+            f"the store {location!r} has schema {version!r} and this version reads {SCHEMA!r}: export it with the "
+            f"version that wrote it and load it into a new store, or choose another store"
+        )
+    memories = client.get_collection(collection_name(str(metadata.get(GENERATION, ""))), embedding_function=None)
+    _check_encoder(memories, encoder_name, location)
+    return Rows(client, memories, root, min(PAGE_SIZE, client.get_max_batch_size()))
+
+
+def written_with(client: "Client") -> str | None:
+    """Return the name of the encoder that a store's vectors were made with; None where there is no store."""
+    root = _existing(client, PREFIX + ROOT)
+    return str((root.metadata or {}).get("encoder")) if root else None
+
+
+def make_collection(client: "Client", name: str, encoder_name: str) -> "Collection":
+    """Make a collection, or open the one of this name."""
+    return client.get_or_create_collection(
+        name,
+        embedding_function=None,
+        metadata={"encoder": encoder_name, "schema": SCHEMA},
+        configuration={"hnsw": GRAPH},
+    )
+
+
+def collection_name(generation: str) -> str:
+    """Return what the collection of memories is called whose vectors are of a generation."""
+    return PREFIX + (f"{generation}-" if generation else "") + MEMORIES
+
+
+def unused_collections(rows: Rows) -> list[str]:
+    """Return the names of collections of ours that belong to no store: a move to another encoder was cut off."""
+    used = {rows.memories.name, rows.root.name}
+    names = [collection.name for collection in rows.client.list_collections()]
+    return sorted(
+        name for name in names if name.startswith(PREFIX) and not name.startswith(ITEMS_PREFIX) and name not in used
+    )
+
+
+def _existing(client: "Client", name: str) -> "Collection | None":
+    from chromadb.errors import NotFoundError
+
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        return None
+
+
+def _check_encoder(collection: "Collection", encoder_name: str, location: str) -> None:
+    if (written := (collection.metadata or {}).get("encoder")) != encoder_name:
+        raise EncoderMismatch(
+            f"the store {location!r} was written with the encoder {written!r}, not {encoder_name!r}: open it with the "
+            f"encoder it was written with (ENGRAM_ENCODER), move it (`engram reembed`), or choose another store",
+            written_with=str(written),
+        )
 
 
 def _placeholder(key: str, dimensions: int) -> Vectors:

@@ -26,8 +26,7 @@ from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import Column
 from langgraph_engram.stores.locks import DATABASE, unwritable
-from langgraph_engram.stores.opening import SCHEMA
-from langgraph_engram.stores.rows import scope_hash
+from langgraph_engram.stores.rows import SCHEMA, scope_hash
 from langgraph_engram.stores.versions import AppendOnlyArray
 
 log = logging.getLogger(__name__)
@@ -35,12 +34,10 @@ log = logging.getLogger(__name__)
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 6
+FORMAT = 7
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
-LEXICAL = "lexical"
-"""What the terms of the items themselves are called among the columns."""
 DAMAGED = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
@@ -196,11 +193,12 @@ def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         head[kind.name] = [item.model_dump(mode="json") for item in getattr(index, kind.name).values()]
     for kind in SEARCHABLE:
         of_kind: KindIndex[Any] = index.of_kind(kind)
+        of_kind.lexical  # noqa: B018  # brought up to date, so that it is among the columns
         items = of_kind.items.packed
         head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
         parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
         parts |= {"items": _bytes_of(b"".join(items)), "sizes": np.array(list(map(len, items)), dtype=np.int64)}
-        for label, column in {LEXICAL: Column(of_kind.lexical), **of_kind.current_columns()}.items():
+        for label, column in of_kind.current_columns().items():
             head[kind.name]["columns"][label], parts[f"column.{label}"] = _packed_column(column)
         arrays |= {f"{kind.name}.{name}": array for name, array in parts.items()}
     return head, arrays
@@ -213,21 +211,15 @@ def _unpacked(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], revis
     for kind in SEARCHABLE:
         known, prefix = head[kind.name], f"{kind.name}."
         items, ends = arrays[prefix + "items"].tobytes(), np.cumsum(arrays[prefix + "sizes"]).tolist()
-        columns = {
+        packed = [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        of_kind = index.of_kind(kind).restored(
+            known["ids"], packed, arrays[prefix + "vectors"], arrays[prefix + "order"]
+        )
+        of_kind.columns = {
             label: _unpacked_column(column, arrays[f"{prefix}column.{label}"])
             for label, column in known["columns"].items()
         }
-        lexical = columns.pop(LEXICAL).values
-        if not isinstance(lexical, BM25Index):
-            raise ValueError("the terms of its items are no index of terms")
-        of_kind = index.of_kind(kind).restored(
-            known["ids"],
-            [items[start:end] for start, end in zip([0, *ends], ends, strict=False)],
-            arrays[prefix + "vectors"],
-            arrays[prefix + "order"],
-            lexical,
-        )
-        of_kind.columns, of_kind.saved_columns, of_kind.names = columns, frozenset(columns), known["names"]
+        of_kind.saved_columns, of_kind.names = frozenset(of_kind.columns), known["names"]
         index = index.with_kind(of_kind)
     return index
 

@@ -67,8 +67,8 @@ def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; --store opens it.")],
 ) -> None:
     """Copy a store's folder while it may be in use, by whatever process."""
-    from langgraph_engram.stores.backup import back_up
     from langgraph_engram.stores.base import kind_of_location
+    from langgraph_engram.stores.chroma_files import back_up
 
     location = command.choice.store
     if kind_of_location(location) == "server":

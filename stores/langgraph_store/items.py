@@ -21,7 +21,7 @@ from langgraph.store.base import Item, SearchItem
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
-from langgraph_engram.stores.secure_delete import FolderWrites
+from langgraph_engram.stores.chroma_files import FolderWrites
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client

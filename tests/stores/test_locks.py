@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.locks import ScopeLocks, ServerLocks
+from langgraph_engram.stores.locks import ScopeLocks, server_locks
 
 ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
 
@@ -75,9 +75,7 @@ def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):
 
 def test_all_who_use_a_server_in_this_process_share_its_locks():
     """The URL names the server; its locks are dropped with the last user."""
-    servers = ServerLocks()
-
-    first, second = servers.of("http://localhost:8000"), servers.of("http://localhost:8000/")
+    first, second = server_locks("http://localhost:8000"), server_locks("http://localhost:8000/")
 
     assert first is second
-    assert servers.of("http://localhost:8001") is not first
+    assert server_locks("http://localhost:8001") is not first

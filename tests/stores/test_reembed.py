@@ -11,8 +11,8 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.opening import unused_collections
 from langgraph_engram.stores.reembed import reembed
+from langgraph_engram.stores.rows import unused_collections
 
 OLD, NEW = HashingEncoder(16), HashingEncoder(24)
 MOVES = ("Quillhaven", "Brontavia", "Zephyrmoor")

@@ -1,0 +1,233 @@
+"""Look after Chroma's own files in a folder: copy them, overwrite what was removed, and drop what is cut off.
+
+Whoever writes to a folder's Chroma holds its file lock, in whatever process. Under that lock nothing is written, so
+that SQLite's databases are copied by its online backup and the files of the vector indexes as they are. The database of
+checkpoints may go on being written; a run that is under way is in the copy as it was, and its turns are pending there.
+
+Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not
+(docs/decisions/0023). So the log loses all but the newest entry of each row of ours, the full-text index its removed
+terms, and the file its free pages. Slots of a vector index that were never taken hold whatever was in the memory of the
+process, be it another user's text: they are overwritten after each write of it. Vectors in an index are numbers in
+removed slots; they stay until Chroma writes the index anew. A file says whose rows are being removed, so that the next
+opening of the folder does what a process that died did not.
+"""
+
+import logging
+import os
+import shutil
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from langgraph_engram.errors import InvalidInput, StoreLocked, StoreUnwritable
+from langgraph_engram.results import BackupReceipt
+from langgraph_engram.stores.locks import DATABASE, LOCK_FILE, WRITE_LOCK_FILE, write_lock
+from langgraph_engram.stores.rows import ITEMS_PREFIX, MEMORIES, PREFIX
+
+log = logging.getLogger(__name__)
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+LEFT_OUT = (LOCK_FILE, WRITE_LOCK_FILE)
+OF_ANOTHER_FILE = ("-wal", "-shm", "-journal")
+"""How the names of files end that belong to a database; the backup of that has what they hold."""
+WAIT_SECONDS = 10.0
+"""How long to wait for a reader of the database to finish."""
+REMOVE_OUTDATED = """
+    DELETE FROM embeddings_queue WHERE id LIKE ? AND seq_id NOT IN
+    (SELECT max(seq_id) FROM embeddings_queue WHERE id LIKE ? GROUP BY topic, id)
+"""
+"""Removes the log entries that a later one of the same row replaces: each of ours is a whole row, or its removal."""
+MERGE_TERMS = "INSERT INTO embedding_fulltext_search(embedding_fulltext_search) VALUES ('optimize')"
+
+UNFINISHED = ".engram.erasing-"
+"""How a file is called that says whose removed rows are not overwritten yet; the prefix of their ids follows."""
+HEADER = struct.Struct("<iQQQQ")
+"""How the header of a vector index begins: version, an offset, slots in all, slots taken, bytes of a slot."""
+HEADER_BYTES = 100
+"""How long the header is."""
+INDEX_HEADER = "header.bin"
+LENGTH_BYTES = 4
+"""Bytes in which an index keeps the length of a vector, beside its slots."""
+
+INDEX_LIST = "index_metadata.pickle"
+"""The file of a vector index that lists its rows."""
+PICKLE_END = b"."
+"""How such a file ends."""
+WITHOUT_INDEX = ".engram.without-index"
+"""The file that says that vectors of memories were lost with an index."""
+INDEXES = """
+    SELECT segments.id, collections.name FROM segments JOIN collections ON segments.collection = collections.id
+    WHERE segments.scope = 'VECTOR'
+"""
+
+
+class FolderWrites:
+    """The writes of Chroma to a folder, each followed by a blanking of what it left of the process's memory."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take all vector indexes in the folder for new."""
+        self.folder = folder
+        self._blanked: dict[Path, int] = {}
+        """When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold off every other write to the folder and every backup of it; blank new slots at the end."""
+        with write_lock(self.folder):
+            try:
+                yield
+            finally:
+                self.blank_new_slots()
+
+    def blank_new_slots(self) -> None:
+        """Blank the free slots of the vector indexes that were written since this was called last."""
+        for header in self.folder.glob(f"*/{INDEX_HEADER}"):
+            with suppress(OSError):  # what cannot be written holds what it held
+                written = header.stat().st_mtime_ns
+                if self._blanked.get(header) != written:
+                    blank_free_slots(header)
+                    self._blanked[header] = written
+
+
+def announce_removal(folder: Path, prefix: str) -> None:
+    """Have removed rows overwritten at the next opening of a folder, unless `secure_delete` did so before."""
+    with suppress(OSError):  # where no file can be made, the removal says so
+        (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").touch()
+
+
+def finish_removals(folder: Path) -> None:
+    """Overwrite the removed rows that a process which died has left. Call it before the folder is opened."""
+    for path in folder.glob(f"{UNFINISHED}*"):
+        secure_delete(folder, f"{path.name.removeprefix(UNFINISHED)}:")
+
+
+def secure_delete(folder: Path, prefix: str) -> bool:
+    """Overwrite what the files of an embedded store hold of removed rows."""
+    for header in folder.glob(f"*/{INDEX_HEADER}"):
+        blank_free_slots(header)
+    try:
+        with closing(sqlite3.connect(folder / DATABASE, timeout=WAIT_SECONDS, isolation_level=None)) as database:
+            database.execute("PRAGMA secure_delete=ON")
+            database.execute(REMOVE_OUTDATED, (f"{prefix}%", f"{prefix}%"))
+            database.execute(MERGE_TERMS)
+            database.execute("VACUUM")
+    except sqlite3.Error as error:
+        log.warning("removed rows could not be overwritten in the database in %s: %s", folder, error)
+        return False
+    (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").unlink(missing_ok=True)
+    return True
+
+
+def blank_free_slots(header: Path) -> None:
+    """Write zeros over the slots of a vector index that were never taken; any other file is left alone."""
+    for path, slots, taken, size in _files_of_slots(header.read_bytes(), header):
+        if taken < slots and path.stat().st_size == slots * size:
+            with path.open("r+b") as file:
+                file.seek(taken * size)
+                file.write(bytes((slots - taken) * size))
+
+
+def _is_shortened(header: Path) -> bool:
+    """Return whether the header of a vector index is cut off, or a file that lacks slots which it says are taken."""
+    start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
+    files = _files_of_slots(start, header)
+    return len(start) < HEADER_BYTES or any(path.stat().st_size < taken * size for path, _, taken, size in files)
+
+
+def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int, int]]:
+    """Yield the files that hold the slots of a vector index: how many, how many taken, and the bytes of each."""
+    version, _, slots, taken, slot_bytes = HEADER.unpack(start[: HEADER.size].ljust(HEADER.size, b"\0"))
+    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
+        path = header.with_name(name)
+        if version == 1 and path.exists():
+            yield path, slots, taken, size
+
+
+def discard_cut_off_indexes(folder: Path) -> None:
+    """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
+
+    Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
+    Vectors of memories were in the index alone, and a file says that they are to be made anew; those of items are in
+    their rows. Call it before the folder is opened.
+    """
+    database = folder / DATABASE
+    cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
+    if not cut_off or not database.exists():
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
+        names: dict[str, str] = dict(opened.execute(INDEXES))
+        for index in cut_off:
+            name = names.get(index.name, "")
+            if name.startswith(PREFIX) and name.endswith(MEMORIES):
+                (folder / WITHOUT_INDEX).touch()
+            elif not name.startswith(ITEMS_PREFIX):
+                continue
+            shutil.rmtree(index)
+
+
+def _is_cut_off(listed: Path) -> bool:
+    with listed.open("rb") as file:
+        file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
+        return file.read(1) != PICKLE_END or _is_shortened(listed.with_name(INDEX_HEADER))
+
+
+def back_up(folder: Path, target: Path) -> BackupReceipt:
+    """Copy a store's folder. What fails leaves no folder that looks like a copy.
+
+    Args:
+        folder: The store's folder; any process may have it open.
+        target: The folder to make; it must not be there, or be empty.
+
+    Raises:
+        InvalidInput: There is no store, or the target is taken or inside of the store.
+        StoreLocked: Somebody keeps writing for a minute.
+        StoreUnwritable: The target cannot be written.
+    """
+    folder, target = folder.expanduser().resolve(), target.expanduser().resolve()
+    if not (folder / DATABASE).exists():
+        raise InvalidInput(f"no store at {str(folder)!r}: name its folder")
+    if target.is_relative_to(folder):
+        raise InvalidInput(f"{str(target)!r} is inside of the store: choose a folder beside it")
+    if target.is_file() or (target.exists() and any(target.iterdir())):
+        raise InvalidInput(f"{str(target)!r} is there already: choose a folder that is not, or is empty")
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        with write_lock(folder):
+            copies = [_copy(path, partial / path.relative_to(folder)) for path in _files(folder)]
+        if target.exists():
+            target.rmdir()
+        partial.rename(target)
+    except StoreLocked:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        raise StoreUnwritable(
+            f"no copy could be written to {str(target)!r} ({error}): choose another folder"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return BackupReceipt(path=str(target), files=len(copies), bytes=sum(copies))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in LEFT_OUT and not path.name.endswith(OF_ANOTHER_FILE)
+    )
+
+
+def _copy(path: Path, copy: Path) -> int:
+    """Copy a file, and return its size in bytes."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("rb") as file:
+        is_database = file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    if is_database:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as database:
+            source.backup(database)
+    else:
+        shutil.copyfile(path, copy)
+    return copy.stat().st_size
