@@ -69,14 +69,13 @@ class Store(Protocol):
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
+            InvalidMessages: A text is not valid Unicode.
         """
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
         """Return everything of a scope, ready for search, as of the last commit of any process.
 
-        Args:
-            scope: Whose memory it is.
-            revision: That of an index which a run has read: it is returned again, unless it is gone by now.
+        An index that a run has read is returned again by its revision, unless it is gone by now.
         """
 
     def drop_index(self, scope: Scope) -> None:
@@ -95,11 +94,7 @@ class Store(Protocol):
         """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what files still hold of a scope's removed rows, as far as possible.
-
-        Returns:
-            The files of the store; none where it has no files on this machine.
-        """
+        """Overwrite what files hold of a scope's removed rows, as far as possible; return those on this machine."""
 
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""

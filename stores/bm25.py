@@ -42,9 +42,13 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         """The numbers of the terms of all versions, which share them."""
         self.names: list[str] = []
         """The terms, by number; some may be in no document."""
-        self._sort(_as_postings([]))
         self.lengths: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         """The number of terms of each document, repeats counted, of shape (documents,)."""
+        self._sorted = _SortedPostings(_as_postings([]), 0)
+        self._unsorted = _as_postings([])
+        """The postings of documents that were added or replaced since."""
+        self._replaced: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        """The positions of the documents whose sorted postings count no more, ascending."""
         self._add(documents)
 
     def __len__(self) -> int:
@@ -136,11 +140,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return after
 
     def get_scores(self, query: Iterable[str]) -> NDArray[np.float64]:
-        """Score every document for the terms of `query`; a repeated term counts as often as it is repeated.
-
-        Returns:
-            A float64 array of shape (documents,), each score 0 or above.
-        """
+        """Score every document for terms, repeats counted; float64 of shape (documents,), each score 0 or above."""
         scores = np.zeros(len(self))
         lengths, average = self.lengths, self.avgdl if len(self) else 0.0
         for term, repeats in Counter(query).items():
@@ -208,11 +208,8 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
             self._sort(self.postings())
 
     def _sort(self, postings: Postings) -> None:
-        self._sorted = _SortedPostings(postings, len(self.lengths) if len(postings) else 0)
-        self._unsorted = _as_postings([])
-        """The postings of documents that were added or replaced since."""
-        self._replaced: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        """The positions of the documents whose sorted postings count no more, ascending."""
+        self._sorted = _SortedPostings(postings, len(self))
+        self._unsorted, self._replaced = self._unsorted[:0], self._replaced[:0]
 
 
 class _SortedPostings:

@@ -113,12 +113,7 @@ class ChromaStore:
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent.
-
-        Raises:
-            StoreError: The store cannot write; nothing old is lost.
-            InvalidMessages: A text is not valid Unicode.
-        """
+        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent."""
         self._require_open()
         parts = self._parts(scope, changes)
         with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
@@ -137,11 +132,7 @@ class ChromaStore:
                 failed.pop_all()
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
-        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now.
-
-        Raises:
-            StoreError: The store cannot be read.
-        """
+        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now."""
         self._require_open()
         if revision and (version := self._cache.version(scope, revision)):
             return version
@@ -194,11 +185,7 @@ class ChromaStore:
             return self._rows.contains_text(text)
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what the files of an embedded store still hold of a scope's removed rows.
-
-        Returns:
-            The files of the folder.
-        """
+        """Overwrite what an embedded store's files hold of a scope's removed rows, and return these files."""
         with self._lock, self._held_files():
             self._require_open()
             if self._folder is None:
@@ -226,12 +213,7 @@ class ChromaStore:
         return examination
 
     def back_up(self, target: Path) -> BackupReceipt:
-        """Copy the folder of an embedded store as it stands, to a folder that opens.
-
-        Raises:
-            InvalidInput: The store has no folder on this machine, or the target is taken.
-            StoreUnwritable: The target cannot be written.
-        """
+        """Copy the folder of an embedded store as it stands, to a folder that opens (`stores/chroma_files.py`)."""
         self._require_open()
         if self._folder is None:
             raise InvalidInput(
@@ -322,14 +304,11 @@ class ChromaStore:
             for part in made_of
         ]
 
-    def _dimensions(self) -> int:
-        """Return those of the store's vectors, if it has any without the encoder, which may be out of reach."""
-        return self._rows.dimensions() or self._encoder.encode([]).shape[1]
-
     def _write(self, scope: Scope, parts: Sequence[KindItems[Any]], changes: Changes) -> str:
         if parts:
-            vectors = next((part.vectors for part in parts if part.vectors is not None), None)
-            dimensions = self._dimensions() if vectors is None else vectors.shape[1]
+            dimensions = next((part.vectors.shape[1] for part in parts if part.vectors is not None), 0)
+            # the encoder is asked last: it may be out of reach
+            dimensions = dimensions or self._rows.dimensions() or self._encoder.encode([]).shape[1]
             self._rows.write(scope, parts, dimensions)
         self._rows.remove(scope, changes.removed)
         revision = self._revisions.renew(scope)

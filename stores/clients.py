@@ -114,11 +114,7 @@ def translated_errors(location: str) -> Iterator[None]:
 
 
 def open_folder(folder: Path) -> "Client":
-    """Open Chroma in a folder that exists. One process at a time may.
-
-    Raises:
-        StoreError: Chroma cannot open it.
-    """
+    """Open Chroma in a folder that exists. One process at a time may; `StoreError` where Chroma cannot."""
     import chromadb
 
     try:

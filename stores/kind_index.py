@@ -162,11 +162,8 @@ class KindIndex(Generic[T]):
         Args:
             label: The name of the column; another function has another label.
             value_of: Returns the value of an item, a number, or several in a tuple of fixed length.
-            dtype: The numpy type of the values.
+            dtype: The numpy type of the values, which are of shape (n,), or (n, values), and not to be written to.
             given: What the values depend on beside the items; another value makes the column anew.
-
-        Returns:
-            An array of shape (n,), or (n, values); not to be written to.
         """
 
         def derive(items: Iterable[T]) -> NDArray[Any]:
@@ -263,9 +260,7 @@ class KindIndex(Generic[T]):
     def with_items(self, items: Sequence[T], vectors: Vectors) -> Self:
         """Return a version with items added at the end; those whose id is known take the place of the stored ones.
 
-        Args:
-            items: The items. Of several with one id, the last counts.
-            vectors: Their unit vectors, of shape (len(items), d).
+        Of several with one id, the last counts. Vectors are of length 1, and of shape (len(items), d).
         """
         rows = {self.kind.id_of(item): row for row, item in enumerate(items)}
         known = {position: row for item_id, row in rows.items() if (position := self.find_position(item_id)) >= 0}

@@ -68,11 +68,7 @@ POLL_SECONDS = 0.001
 
 @contextmanager
 def write_lock(folder: Path) -> Iterator[None]:
-    """Hold off every write to the Chroma of a folder, and be held off by it, in this process and in others.
-
-    Raises:
-        StoreLocked: Somebody has written for a minute.
-    """
+    """Hold off every other write to the Chroma of a folder, in whatever process, and wait a minute at most."""
     lock = FileLock(folder / WRITE_LOCK_FILE, thread_local=False, timeout=WRITE_SECONDS)
     try:
         lock.acquire(poll_interval=POLL_SECONDS)
@@ -85,12 +81,7 @@ def write_lock(folder: Path) -> Iterator[None]:
 
 
 def lock_folder(folder: Path) -> FileLock:
-    """Take the exclusive lock of a folder among processes, at once or not at all; release it with `release`.
-
-    Raises:
-        StoreLocked: Another process holds it.
-        StoreUnwritable: The folder cannot be written.
-    """
+    """Take the exclusive lock of a folder among processes, at once or not at all."""
     lock = FileLock(folder / LOCK_FILE, thread_local=False)
     try:
         lock.acquire(blocking=False)
@@ -105,11 +96,7 @@ def lock_folder(folder: Path) -> FileLock:
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder where there is none, and return the folders that were made, innermost first.
-
-    Raises:
-        StoreUnwritable: It cannot be made, or is a file.
-    """
+    """Make a folder where there is none, and return the folders that were made, innermost first."""
     missing = missing_folders(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

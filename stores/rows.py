@@ -72,10 +72,7 @@ class Rows:
     def write(self, scope: Scope, parts: Sequence[KindItems[Any]], dimensions: int) -> None:
         """Write items over what has their ids, of several with one id the last; at once, where they fit in a request.
 
-        Args:
-            scope: Whose they are.
-            parts: The items.
-            dimensions: Of the store's vectors. What is never searched has one that says nothing: Chroma wants some.
+        What is never searched gets a vector of so many dimensions that says nothing: Chroma wants some.
         """
         rows: dict[str, tuple[dict[str, str], str | None, Vectors]] = {}
         for part in parts:
@@ -113,11 +110,7 @@ class Rows:
         return {kind.id_of(item): item for item in found}
 
     def scopes(self) -> list[Scope]:
-        """Return the scopes that any row carries, in the order of their keys.
-
-        Raises:
-            StoreError: A row carries none that can be read.
-        """
+        """Return the scopes that rows carry, in the order of their keys; `StoreError` for one that cannot be read."""
         pages = self.pages(["metadatas"])
         keys = {str(metadata.get("scope")) for page in pages for metadata in page["metadatas"]}
         try:
@@ -128,12 +121,9 @@ class Rows:
     def pages(
         self, include: list[Any], scope: Scope | None = None, kind: Kind[Any] | None = None
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows in the order they were first written, as Chroma returns them, page by page.
+        """Yield the rows in the order they were first written, as Chroma returns them, with the parts it is to include.
 
-        Args:
-            include: The parts of the rows, as Chroma names them.
-            scope: Whose rows; by default everybody's.
-            kind: Rows of which kind; by default of all.
+        By default they are everybody's, and of all kinds.
         """
         wanted = [{"scope": scope.key}] if scope else []
         wanted += [{"kind": kind.name}] if kind else []
@@ -172,8 +162,7 @@ class Rows:
         """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
         for page in self.pages(["metadatas", "documents"], scope):
             for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
-                item = json.loads(metadata.get(ITEM, "null"))
-                texts = [*_strings_in(metadata), *_strings_in(item)]
+                texts = _strings_in([metadata, json.loads(metadata.get(ITEM, "null"))])
                 yield Row(str(metadata.get("kind")), row_id.split(":", 2)[-1], [row_id, document or "", *texts])
 
     def contains_text(self, text: str) -> bool:
@@ -183,11 +172,6 @@ class Rows:
 
 def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
     """Open the rows of a store; where there is none, make its collections, the root last.
-
-    Args:
-        client: The Chroma client.
-        encoder_name: The vector space that the store's vectors must be of.
-        location: What errors call the store.
 
     Raises:
         EncoderMismatch: The store's vectors were made by another encoder.
@@ -270,21 +254,13 @@ def scope_hash(scope: Scope) -> str:
 
 
 def scope_of(key: str) -> Scope:
-    """Return the scope of a key.
-
-    Raises:
-        ValueError: It is the key of none.
-    """
+    """Return the scope of a key; `ValueError` where it is the key of none."""
     tenant, user_id, agent_id = json.loads(key)
     return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
 
 
 def encode(item: BaseModel) -> str:
-    """Write a model as JSON, without what is as by default.
-
-    Raises:
-        UnicodeEncodeError: A text holds half a character (a lone surrogate).
-    """
+    """Write a model as JSON, without what is as by default; `UnicodeEncodeError` where a text has a lone surrogate."""
     try:
         return item.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError:
@@ -293,11 +269,7 @@ def encode(item: BaseModel) -> str:
 
 
 def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
-    """Read a model back from a row.
-
-    Raises:
-        pydantic.ValidationError: A field is missing, or is not what it should be.
-    """
+    """Read a model back from a row; `ValidationError` where a field is missing or wrong."""
     return model.model_validate_json(str(metadata.get(ITEM, "")))
 
 

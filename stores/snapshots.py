@@ -131,11 +131,7 @@ def discard_outdated(folder: Path) -> None:
 
 
 def withdraw_stamp(folder: Path) -> None:
-    """Remove the stamp of a folder whose database is about to be opened.
-
-    Raises:
-        StoreUnwritable: It cannot be removed.
-    """
+    """Remove the stamp of a folder whose database is about to be opened; `StoreUnwritable` where it cannot be."""
     try:
         (folder / FOLDER / STAMP).unlink(missing_ok=True)
     except OSError as error:
@@ -168,11 +164,7 @@ def _stamp(path: Path) -> str:
 
 
 def _erase(path: Path) -> None:
-    """Overwrite a snapshot and remove it; one that is missing is left at that.
-
-    Raises:
-        StoreUnwritable: It cannot be removed.
-    """
+    """Overwrite a snapshot, if it is there, and remove it; `StoreUnwritable` where it cannot be."""
     try:
         with path.open("r+b") as file:
             left = path.stat().st_size
