@@ -93,8 +93,6 @@ class RecordIndex(KindIndex[Record]):
     is_standing = Values[Record](lambda record: record.standing is not None, np.bool_)
     characters = Values[Record](lambda record: len(record.content), np.intp)
     """The length of each record's content."""
-    has_conflicts = Values[Record](lambda record: bool(record.conflicts_with), np.bool_)
-    """Whether each record was found to be in conflict with another."""
     has_location = Values[Record](lambda record: bool(record.location), np.bool_)
 
     def standing_positions(self) -> list[int]:

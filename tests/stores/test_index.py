@@ -34,17 +34,6 @@ def test_items_are_found_by_id_and_position(turn):
         index.position("t9")
 
 
-def test_vectors_stay_one_contiguous_block(turn):
-    """One float32 row an item, however it was put."""
-    index = TurnIndex(TURNS)
-
-    for seq in range(9):
-        index = with_items(index, turn(seq, f"text {seq}"))
-
-    assert (index.vectors.shape, index.vectors.dtype) == ((9, 512), np.float32)
-    assert index.vectors.flags.c_contiguous
-
-
 def test_an_empty_index_scores_nothing():
     """No vectors, no documents, no order: empty arrays and no error."""
     index = RecordIndex(RECORDS)
@@ -109,17 +98,6 @@ def test_neighbours_stay_within_a_session(turn):
 
     assert before.tolist() == [1, -1, -1, 2]
     assert after.tolist() == [-1, 0, 3, -1]
-
-
-def test_order_follows_changes(turn):
-    """What was derived before a change is derived again after it."""
-    index = with_items(TurnIndex(TURNS), turn(1), turn(2))
-    assert index.order().tolist() == [0, 1]
-
-    index = with_items(index, turn(0))
-
-    assert index.order().tolist() == [2, 0, 1]
-    assert index.neighbours[0].tolist() == [2, 0, -1]
 
 
 @pytest.mark.parametrize(

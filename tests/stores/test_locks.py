@@ -49,17 +49,6 @@ def test_a_thread_may_take_its_lock_again():
     assert len(locks) == 0
 
 
-def test_locks_are_dropped_when_nobody_holds_them():
-    """However many scopes were written to, and whatever went wrong, none is left."""
-    locks = ScopeLocks()
-
-    for number in range(100):
-        with pytest.raises(KeyError), locks.committing(Scope(user_id=str(number))):
-            raise KeyError
-
-    assert len(locks) == 0
-
-
 def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):
     """Two stores on one folder hold one another off; two separate stores do not."""
     first, second = (open_store(tmp_path / "s", encoder) for _ in range(2))

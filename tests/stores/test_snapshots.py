@@ -267,21 +267,6 @@ def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encod
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
 
 
-def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
-    """A search derives more than was there when the snapshot was written, and the next one is spared that."""
-    write(folder, changes, encoder)
-    store = open_store(folder, encoder)
-    expected = store.index(SCOPE).records.mentioned_at.tolist()
-    store.close()
-
-    store = open_store(folder, encoder)
-
-    records = store.index(SCOPE).records
-    assert "mentioned_at" in records.saved_columns
-    assert records.mentioned_at.tolist() == expected
-    store.close()
-
-
 def test_what_was_derived_before_a_write_is_kept(folder, changes, encoder, record):
     """A later process derives what the new items lack, and nothing of the others again."""
     asked = []
