@@ -168,7 +168,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return rows[np.argsort(rows[:, 0], kind="stable")] if self._replaced.size else rows
 
     def _of_document(self, position: int) -> Postings:
-        if position < self._sorted.documents and position not in self._replaced:
+        if position < self._sorted.documents and not (self._replaced.size and position in self._replaced):
             return self._sorted.of_document(position)
         start, end = np.searchsorted(self._unsorted[:, 0], [position, position + 1])
         return self._unsorted[start:end]

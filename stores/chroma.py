@@ -245,8 +245,7 @@ class ChromaStore:
 
     def _hold(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> None:
         """Hold an index, and the one before it; let those used longest ago go that are too much; hold `_lock` first."""
-        self._cache.put(scope, index, before)
-        surplus = self._cache.take_surplus()
+        surplus = self._cache.put(scope, index, before)
         if self._snapshots:
             self._snapshots.write_missing(surplus)
 

@@ -74,23 +74,23 @@ class IndexCache:
         versions = (held.index, *held.earlier) if held else ()
         return next((index for index in versions if index.revision == revision), None)
 
-    def put(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> None:
-        """Cache the index of a scope, in place of an earlier one; keep `before`, the version that it was made from."""
+    def put(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> list[tuple[Scope, ScopeIndex]]:
+        """Cache the index of a scope, and keep `before`, the version that it was made from.
+
+        Returns:
+            The indexes used longest ago that were beyond the limits and were removed; never the one that was put.
+        """
+        surplus = []
         with self._lock:
             held = self._held.pop(scope.key, None)
             earlier = held.earlier if held and (before is not None or held.index is index) else ()
             if before is not None:
                 earlier = (before, *earlier)[:MAX_EARLIER]
             self._held[scope.key] = _Held(scope, index, earlier, index.nbytes)
-
-    def take_surplus(self) -> list[tuple[Scope, ScopeIndex]]:
-        """Remove the indexes used longest ago that are beyond the limits, and return them; the one used last stays."""
-        taken = []
-        with self._lock:
             while self.is_over_limit:
-                _, held = self._held.popitem(last=False)
-                taken.append((held.scope, held.index))
-        return taken
+                _, last = self._held.popitem(last=False)
+                surplus.append((last.scope, last.index))
+        return surplus
 
     def all(self) -> list[tuple[Scope, ScopeIndex]]:
         """Return the indexes in the cache, with their scopes; the one used last is the last one."""

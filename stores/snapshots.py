@@ -52,12 +52,10 @@ class Snapshots:
     def are_current(self) -> bool:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
-            for path in _stamped(self.folder):
-                with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                    return bool(_head(arrays)["store"] == self._store)
+            with _stamped(self.folder)[0].open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return bool(_head(arrays)["store"] == self._store)
         except DAMAGED:
-            pass
-        return False
+            return False
 
     def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope under a revision; None without a sound snapshot of it."""

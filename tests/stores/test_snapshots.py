@@ -4,7 +4,6 @@ import errno
 import os
 import shutil
 from datetime import timedelta
-from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -206,47 +205,6 @@ def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, 
     assert opened == [folder.resolve()]
     store.close()
     other.close()
-
-
-def in_thread(read):
-    """Start to read in a thread, and return it with what it will have read, or the error."""
-    results = []
-
-    def run():
-        try:
-            results.append(read())
-        except StoreError as error:
-            results.append(str(error))
-
-    thread = Thread(target=run)
-    thread.start()
-    return thread, results
-
-
-def test_chroma_that_is_opened_while_the_store_is_closed_is_closed_too(folder, changes, encoder, monkeypatch):
-    """Closing waits until it is open, and nothing opens it again."""
-    write(folder, changes, encoder)
-    opening, closing, clients, original = Event(), Event(), [], folders.open_folder
-
-    def slow(folder):
-        opening.set()
-        closing.wait()
-        clients.append(original(folder))
-        return clients[-1]
-
-    monkeypatch.setattr(folders, "open_folder", slow)
-    store = open_store(folder, encoder)
-    reader, results = in_thread(store._opened)
-    opening.wait()
-    monkeypatch.setattr(snapshots.Snapshots, "write_missing", lambda *_, **__: closing.set())
-
-    store.close()
-    reader.join()
-
-    assert [collections.client for collections in results] == clients
-    assert not hasattr(clients[0]._server, "bindings")
-    with pytest.raises(StoreError, match="is closed: open it again"):
-        store._opened()
 
 
 def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
