@@ -26,7 +26,7 @@ from langgraph_engram.stores.chroma_files import FolderWrites, announce_removal,
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.index_cache import IndexCache, LocalRevisions, SharedRevisions
+from langgraph_engram.stores.index_cache import IndexCache, SharedRevisions
 from langgraph_engram.stores.kinds import KindItems
 from langgraph_engram.stores.locks import ScopeLocks
 from langgraph_engram.stores.rows import Rows, open_rows, scope_hash
@@ -71,14 +71,15 @@ class ChromaStore:
             StoreError: The store is of another version, or Chroma cannot open it.
         """
         self.location = location
-        self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
+        self._folder, self._encoder, self._on_close = folder, encoder, on_close
         self._opened = Lazy(lambda: open_rows(open_client(), encoder.name, location), location)
         self._writes = FolderWrites(folder) if folder else None
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
         if not (self._snapshots and self._snapshots.are_current()):
             with translated_errors(location):
                 self._opened()
-        self._revisions = SharedRevisions(self._rows.root, uuid4().hex) if shared else LocalRevisions()
+        self._revisions = SharedRevisions(self._rows.root, uuid4().hex) if shared else None
+        """None for a store that one process has to itself: nobody else would read them."""
         self._cache = IndexCache((settings or StorageSettings()).memory_limit_mb)
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
@@ -124,7 +125,7 @@ class ChromaStore:
                 announce_removal(self._folder, f"{scope_hash(scope)}:")
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
-            if index and self._revisions.only_mine_since(index.revision, revision):
+            if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
                 after = index.with_revision(revision)
                 for part in parts:
                     after = after.with_part(part)
@@ -137,13 +138,13 @@ class ChromaStore:
         if revision and (version := self._cache.version(scope, revision)):
             return version
         index = self._cache.get(scope)
-        if index and not self._shared and not self._cache.is_over_limit:
+        if index and not self._revisions and not self._cache.is_over_limit:
             return index
         with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
             self._require_open()
             index = self._cache.get(scope)
-            if index is None or (self._shared and index.revision != self._revisions.read(scope)):
-                index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
+            if index is None or (self._revisions and index.revision != self._revisions.read(scope)):
+                index = self._snapshots.read(scope, uuid4().hex) if self._snapshots else None
                 index = index or self._loaded(scope)
             self._hold(scope, index)
             return index
@@ -157,7 +158,7 @@ class ChromaStore:
 
         On a server they are read each time: another process removes them after it has written its revision.
         """
-        if self._shared:
+        if self._revisions:
             return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
@@ -310,13 +311,13 @@ class ChromaStore:
             dimensions = dimensions or self._rows.dimensions() or self._encoder.encode([]).shape[1]
             self._rows.write(scope, parts, dimensions)
         self._rows.remove(scope, changes.removed)
-        revision = self._revisions.renew(scope)
+        revision = self._revisions.renew(scope) if self._revisions else uuid4().hex
         self._rows.remove(scope, {PENDING_TASKS.name: changes.completed})
         return revision
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
-        revision = self._revisions.read(scope)  # read first: a commit during the loading makes the index outdated
-        index = ScopeIndex(revision)
+        # The revision is read first: a commit during the loading makes the index outdated.
+        index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
         for part in self._rows.read(scope):
             index = index.with_part(part)
         return index

@@ -108,22 +108,6 @@ class IndexCache:
             self._held.pop(scope.key, None)
 
 
-class LocalRevisions:
-    """The revisions of a store that one process has to itself: none is written, because nobody else would read it."""
-
-    def read(self, scope: Scope) -> str:
-        """Return a text that no revision of the scope was before."""
-        return self.renew(scope)
-
-    def renew(self, scope: Scope) -> str:  # noqa: ARG002 - the port names it
-        """Return the revision after a commit."""
-        return uuid4().hex
-
-    def only_mine_since(self, before: str, now: str) -> bool:  # noqa: ARG002 - the port names them
-        """Return true: there is no other writer."""
-        return True
-
-
 @dataclass(frozen=True)
 class SharedRevisions:
     """The revisions of a store that several processes write to: one row for each scope and writer."""
@@ -152,11 +136,8 @@ class SharedRevisions:
 
     def only_mine_since(self, before: str, now: str) -> bool:
         """Return whether nobody but this writer has committed between two revisions."""
-        return self._others(before) == self._others(now)
-
-    def _others(self, revision: str) -> dict[str, str]:
-        tokens: dict[str, str] = json.loads(revision)
-        return {writer: token for writer, token in tokens.items() if writer != self.writer}
+        mine = {self.writer: ""}
+        return bool(json.loads(before) | mine == json.loads(now) | mine)
 
     def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
         return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
