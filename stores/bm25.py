@@ -8,8 +8,11 @@ corpus of any size.
 
 import copy
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,12 +188,12 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return rows
 
     def _add(self, documents: Iterable[Sequence[str]]) -> None:
-        rows, lengths = [], []
+        numbers, lengths = array("i"), array("i")
         for position, document in enumerate(documents, start=len(self)):
-            rows += self._numbered(position, document)
+            numbers.extend(chain.from_iterable(self._numbered(position, document)))
             lengths.append(len(document))
         self.lengths = np.concatenate([self.lengths, np.array(lengths, dtype=np.int32)])
-        self._take_unsorted(np.concatenate([self._unsorted, _as_postings(rows)]))
+        self._take_unsorted(np.concatenate([self._unsorted, _as_postings(numbers)]))
 
     def _replace(self, position: int, rows: list[list[int]], length: int) -> None:
         self.lengths = self.lengths.copy()
@@ -245,5 +248,5 @@ def _starts(keys: NDArray[np.int32], size: int) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=size))])
 
 
-def _as_postings(rows: list[list[int]]) -> Postings:
+def _as_postings(rows: Sequence[Any]) -> Postings:
     return np.array(rows, dtype=np.int32).reshape(-1, 3)

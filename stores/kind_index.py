@@ -174,7 +174,7 @@ class KindIndex(Generic[T]):
 
     def terms(self, label: str, terms_of: Callable[[T], list[str]]) -> BM25Index:
         """Return an index of further terms of each item, as `column` does."""
-        index: BM25Index = self._derived(label, lambda items: list(map(terms_of, items)), BM25Index, None)
+        index: BM25Index = self._derived(label, lambda items: map(terms_of, items), BM25Index, None)
         return index
 
     def codes(self, label: str, name_of: Callable[[T], str]) -> NDArray[np.intp]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
+from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import Column
 from langgraph_engram.stores.locks import DATABASE, unwritable
 from langgraph_engram.stores.rows import SCHEMA, scope_hash
@@ -183,7 +183,8 @@ def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         head[kind.name] = [item.model_dump(mode="json") for item in getattr(index, kind.name).values()]
     for kind in SEARCHABLE:
         of_kind: KindIndex[Any] = index.of_kind(kind)
-        of_kind.lexical  # noqa: B018  # brought up to date, so that it is among the columns
+        if kind in (TURNS, RECORDS):
+            of_kind.lexical  # noqa: B018  # searches read it: it is brought up to date, to be among the columns
         items = of_kind.items.packed
         head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
         parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
