@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
-from langgraph_engram.stores.as_of import as_of
 from langgraph_engram.stores.index import ScopeIndex
 
 MEMORY = "memory:"
@@ -70,14 +69,13 @@ class Store(Protocol):
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
+            InvalidMessages: A text is not valid Unicode.
         """
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
         """Return everything of a scope, ready for search, as of the last commit of any process.
 
-        Args:
-            scope: Whose memory it is.
-            revision: That of an index which a run has read: it is returned again, unless it is gone by now.
+        An index that a run has read is returned again by its revision, unless it is gone by now.
         """
 
     def drop_index(self, scope: Scope) -> None:
@@ -96,11 +94,7 @@ class Store(Protocol):
         """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what files still hold of a scope's removed rows, as far as possible.
-
-        Returns:
-            The files of the store; none where it has no files on this machine.
-        """
+        """Overwrite what files hold of a scope's removed rows, as far as possible; return those on this machine."""
 
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""
@@ -109,4 +103,4 @@ class Store(Protocol):
 def index_as_of(store: Store, scope: Scope, moment: datetime | None, revision: str | None = None) -> ScopeIndex:
     """Return the index of a scope, at a revision if it is still there: the whole of it, or a view of a moment."""
     index = store.index(scope, revision)
-    return index if moment is None else as_of(index, moment)
+    return index if moment is None else index.as_of(moment)

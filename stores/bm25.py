@@ -8,14 +8,15 @@ corpus of any size.
 
 import copy
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
-
-from langgraph_engram.stores.arrays import AppendOnlyArray
 
 K1 = 1.2
 """k1: how soon repeats of a term stop counting."""
@@ -26,7 +27,7 @@ TERM_BYTES = 200
 MAX_UNSORTED = 4_096
 """Postings that are not sorted by term, or an eighth of the sorted ones, if that is more."""
 Postings = NDArray[np.int32]
-"""Rows of (position of the document, number of the term, how often it occurs)."""
+"""Rows of (position of the document, number of the term, how often it occurs), in the order of the documents."""
 
 
 def inverse_document_frequency(documents: int, containing: int) -> float:
@@ -40,19 +41,21 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
         """Index documents, each the list of its terms."""
         self.k1, self.b = K1, B
-        self._terms = _Terms()
-        """Those of all versions, which share them."""
-        self._postings: AppendOnlyArray[np.int32] = AppendOnlyArray(np.empty((0, 3), dtype=np.int32))
-        """Those of each document together; a document that was replaced leaves its own, which count no more."""
-        self._spans: AppendOnlyArray[np.int64] = AppendOnlyArray(np.empty((0, 2), dtype=np.int64))
-        """Where the postings of each document begin and end."""
-        self._sorted = _SortedPostings(self._postings.rows)
-        self._lengths: AppendOnlyArray[np.int32] = AppendOnlyArray(np.empty(0, dtype=np.int32))
-        self._any_replaced = False
+        self._numbers: dict[str, int] = {}
+        """The numbers of the terms of all versions, which share them."""
+        self.names: list[str] = []
+        """The terms, by number; some may be in no document."""
+        self.lengths: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        """The number of terms of each document, repeats counted, of shape (documents,)."""
+        self._sorted = _SortedPostings(_as_postings([]), 0)
+        self._unsorted = _as_postings([])
+        """The postings of documents that were added or replaced since."""
+        self._replaced: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        """The positions of the documents whose sorted postings count no more, ascending."""
         self._add(documents)
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self.lengths)
 
     @property
     def corpus_size(self) -> int:
@@ -65,20 +68,10 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return int(self.lengths.sum(dtype=np.int64)) / len(self)
 
     @property
-    def lengths(self) -> NDArray[np.int32]:
-        """Return the number of terms of each document, repeats counted, of shape (documents,)."""
-        return self._lengths.rows
-
-    @property
-    def names(self) -> list[str]:
-        """Return the terms, by number; some may be in no document."""
-        return self._terms.names
-
-    @property
     def nbytes(self) -> int:
         """Return about how many bytes the index takes."""
-        arrays = self._postings.nbytes + self._spans.nbytes + self._lengths.nbytes + self._sorted.nbytes
-        return arrays + TERM_BYTES * len(self.names)
+        arrays = (self.lengths, self._unsorted, self._replaced)
+        return sum(array.nbytes for array in arrays) + self._sorted.nbytes + TERM_BYTES * len(self.names)
 
     def positions(self, term: str) -> NDArray[np.int32]:
         """Return the positions of the documents that contain a term, ascending."""
@@ -116,19 +109,22 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return [self.names[number] for number in np.flatnonzero(containing > documents)]
 
     def postings(self) -> Postings:
-        """Return the postings of all documents, in their order."""
-        rows = self._postings.rows
-        if not self._any_replaced:
-            return rows
-        rows = rows[self._is_current(rows, np.arange(len(rows)))]
+        """Return the postings of all documents."""
+        rows = self._sorted.postings
+        if not self._replaced.size:
+            return np.concatenate([rows, self._unsorted])
+        rows = np.concatenate([rows[~np.isin(rows[:, 0], self._replaced)], self._unsorted])
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
     @classmethod
     def restored(cls, names: Iterable[str], postings: Postings, documents: int) -> "BM25Index":
         """Return the index of so many documents that had these names and postings."""
         index = cls()
-        index._terms = _Terms(names)
-        index._set(postings, documents)
+        index.names = list(names)
+        index._numbers = {name: number for number, name in enumerate(index.names)}
+        lengths = np.bincount(postings[:, 0], weights=postings[:, 2], minlength=documents)
+        index.lengths = lengths.astype(np.int32)
+        index._sort(postings)
         return index
 
     def extended(self, documents: Iterable[Sequence[str]]) -> "BM25Index":
@@ -147,20 +143,13 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return after
 
     def get_scores(self, query: Iterable[str]) -> NDArray[np.float64]:
-        """Score every document for the terms of `query`; a repeated term counts as often as it is repeated.
-
-        Returns:
-            A float64 array of shape (documents,), each score 0 or above.
-        """
+        """Score every document for terms, repeats counted; float64 of shape (documents,), each score 0 or above."""
         scores = np.zeros(len(self))
         lengths, average = self.lengths, self.avgdl if len(self) else 0.0
         for term, repeats in Counter(query).items():
-            rows = self._of_term(term)
-            if not len(rows):
-                continue
-            positions, counts = rows.T
+            positions, counts = self._of_term(term).T
             weight = repeats * inverse_document_frequency(len(self), len(positions))
-            norm = self.k1 * (1 - self.b + self.b * lengths[positions] / average)
+            norm = self.k1 * (1 - self.b + self.b * lengths[positions] / (average or 1))
             scores[positions] += weight * (counts * (self.k1 + 1) / (counts + norm))
         return scores
 
@@ -171,104 +160,93 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def _of_term(self, term: str) -> NDArray[np.int32]:
         """Return rows of (position of the document, how often a term occurs in it), positions ascending."""
-        number = self._terms.numbers.get(term, -1)
-        rows, first = self._sorted.of_term(number), self._sorted.size
-        if self._any_replaced:
-            rows = rows[self._spans.rows[rows[:, 0], 0] < first]
-        unsorted = self._postings.rows[first:]
-        at = np.flatnonzero(unsorted[:, 1] == number)
-        if not len(at):
+        number = self._numbers.get(term, -1)
+        rows = self._sorted.of_term(number)
+        if self._replaced.size:
+            rows = rows[~np.isin(rows[:, 0], self._replaced)]
+        unsorted = self._unsorted[self._unsorted[:, 1] == number]
+        if not len(unsorted):
             return rows
-        if self._any_replaced:
-            at = at[self._is_current(unsorted[at], first + at)]
-        rows = np.concatenate([rows, unsorted[at][:, [0, 2]]])
-        return rows[np.argsort(rows[:, 0], kind="stable")] if self._any_replaced else rows
-
-    def _is_current(self, rows: Postings, places: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether postings, with their places, are those that their documents have now."""
-        starts, ends = self._spans.rows[rows[:, 0]].T
-        return np.asarray((starts <= places) & (places < ends))
+        rows = np.concatenate([rows, unsorted[:, [0, 2]]])
+        return rows[np.argsort(rows[:, 0], kind="stable")] if self._replaced.size else rows
 
     def _of_document(self, position: int) -> Postings:
-        start, end = self._spans.rows[position]
-        return self._postings.rows[start:end]
+        if position < self._sorted.documents and not (self._replaced.size and position in self._replaced):
+            return self._sorted.of_document(position)
+        start, end = np.searchsorted(self._unsorted[:, 0], [position, position + 1])
+        return self._unsorted[start:end]
 
     def _numbered(self, position: int, document: Iterable[str]) -> list[list[int]]:
-        return [[position, self._terms.number_of(term), count] for term, count in Counter(document).items()]
+        """Return the postings of a document; a term that has no number gets one."""
+        rows = []
+        for term, count in Counter(document).items():
+            number = self._numbers.get(term)
+            if number is None:
+                number = self._numbers[term] = len(self.names)
+                self.names.append(term)
+            rows.append([position, number, count])
+        return rows
 
     def _add(self, documents: Iterable[Sequence[str]]) -> None:
-        rows, lengths, ends = [], [], []
+        numbers, lengths = array("i"), array("i")
         for position, document in enumerate(documents, start=len(self)):
-            rows += self._numbered(position, document)
+            numbers.extend(chain.from_iterable(self._numbered(position, document)))
             lengths.append(len(document))
-            ends.append(len(self._postings) + len(rows))
-        starts = [len(self._postings), *ends][: len(ends)]
-        self._postings = self._postings.extended(_as_postings(rows))
-        self._spans = self._spans.extended(np.array([starts, ends], dtype=np.int64).T)
-        self._lengths = self._lengths.extended(np.array(lengths, dtype=np.int32))
-        self._sort_many()
+        self.lengths = np.concatenate([self.lengths, np.array(lengths, dtype=np.int32)])
+        self._take_unsorted(np.concatenate([self._unsorted, _as_postings(numbers)]))
 
     def _replace(self, position: int, rows: list[list[int]], length: int) -> None:
-        first = len(self._postings)
-        self._postings = self._postings.extended(_as_postings(rows))
-        self._spans = self._spans.replaced([position], np.array([[first, first + len(rows)]], dtype=np.int64))
-        self._lengths = self._lengths.replaced([position], np.array([length], dtype=np.int32))
-        self._any_replaced = True
-        self._sort_many()
+        self.lengths = self.lengths.copy()
+        self.lengths[position] = length
+        if position < self._sorted.documents:
+            self._replaced = np.union1d(self._replaced, [position])
+        others = self._unsorted[self._unsorted[:, 0] != position]
+        at = int(np.searchsorted(others[:, 0], position))
+        self._take_unsorted(np.concatenate([others[:at], _as_postings(rows), others[at:]]))
 
-    def _sort_many(self) -> None:
-        """Sort the postings by term if too many are not, without those that count no more."""
-        if len(self._postings) - self._sorted.size > max(MAX_UNSORTED, self._sorted.size // 8):
-            self._set(self.postings(), len(self))
+    def _take_unsorted(self, unsorted: Postings) -> None:
+        """Take the postings of the documents that were written last, and sort all if these are too many."""
+        self._unsorted = unsorted
+        if len(unsorted) > max(MAX_UNSORTED, len(self._sorted.postings) // 8):
+            self._sort(self.postings())
 
-    def _set(self, postings: Postings, documents: int) -> None:
-        """Take these postings, in the order of the documents, for all there are."""
-        ends = np.cumsum(np.bincount(postings[:, 0], minlength=documents))
-        lengths = np.bincount(postings[:, 0], weights=postings[:, 2], minlength=documents)
-        self._postings = AppendOnlyArray(postings)
-        self._spans = AppendOnlyArray(np.stack([np.concatenate([[0], ends])[:documents], ends], axis=1))
-        self._lengths = AppendOnlyArray(lengths.astype(np.int32))
-        self._sorted = _SortedPostings(postings)
-        self._any_replaced = False
+    def _sort(self, postings: Postings) -> None:
+        self._sorted = _SortedPostings(postings, len(self))
+        self._unsorted, self._replaced = self._unsorted[:0], self._replaced[:0]
 
 
 class _SortedPostings:
-    """The first postings of an index, sorted by term."""
+    """The postings of the first documents of an index, by document and by term."""
 
-    def __init__(self, postings: Postings) -> None:
-        """Sort postings that are in the order of their documents."""
+    def __init__(self, postings: Postings, documents: int) -> None:
+        """Sort postings of so many documents by term."""
+        self.postings, self.documents = postings, documents
         numbers = postings[:, 1]
-        self.size = len(postings)
-        self._rows = postings[np.argsort(numbers, kind="stable")][:, [0, 2]]
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
+        self._by_term = postings[np.argsort(numbers, kind="stable")][:, [0, 2]]
+        self._starts = _starts(numbers, 0)
+        self._starts_of_documents = _starts(postings[:, 0], documents)
 
     @property
     def nbytes(self) -> int:
         """Return how many bytes they take."""
-        return self._rows.nbytes + self._starts.nbytes
+        arrays = (self.postings, self._by_term, self._starts, self._starts_of_documents)
+        return sum(array.nbytes for array in arrays)
+
+    def of_document(self, position: int) -> Postings:
+        """Return the postings of a document."""
+        start, end = self._starts_of_documents[position : position + 2]
+        return self.postings[start:end]
 
     def of_term(self, number: int) -> NDArray[np.int32]:
         """Return rows of (position of the document, how often the term occurs in it), positions ascending."""
         start, end = self._starts[number : number + 2] if 0 <= number < len(self._starts) - 1 else (0, 0)
-        return self._rows[start:end]
+        return self._by_term[start:end]
 
 
-class _Terms:
-    """The numbers of terms, and their names."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self.names = list(names)
-        self.numbers = {name: number for number, name in enumerate(self.names)}
-
-    def number_of(self, term: str) -> int:
-        """Return the number of a term; a new one for one that has none."""
-        number = self.numbers.get(term)
-        if number is None:
-            number = len(self.names)
-            self.names.append(term)
-            self.numbers[term] = number
-        return number
+def _starts(keys: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    """Return where the rows of each key begin once they are sorted, and where those of the last one end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=size))])
 
 
-def _as_postings(rows: list[list[int]]) -> Postings:
+def _as_postings(rows: Sequence[Any]) -> Postings:
     return np.array(rows, dtype=np.int32).reshape(-1, 3)

@@ -20,15 +20,14 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import Changes, Row
+from langgraph_engram.stores.chroma_files import FolderWrites, announce_removal, secure_delete
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.index_cache import IndexCache, SharedRevisions
+from langgraph_engram.stores.kinds import KindItems
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.opening import open_rows
-from langgraph_engram.stores.revisions import LocalRevisions, SharedRevisions
-from langgraph_engram.stores.rows import KindItems, Rows, scope_hash
-from langgraph_engram.stores.secure_delete import FolderWrites, announce_removal, secure_delete
+from langgraph_engram.stores.rows import Rows, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -57,11 +56,11 @@ class ChromaStore:
 
         Args:
             open_client: Returns the Chroma client, the same each time.
-            encoder: What makes vectors; a store is written with one encoder throughout.
+            encoder: What makes vectors.
             location: What errors call this store.
             folder: Where Chroma keeps its files, if it does so in this process.
             shared: Whether other processes write to the store too.
-            settings: How much of it is held in the process's memory; by default as `StorageSettings` says.
+            settings: How much of it is held in the process's memory.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
 
@@ -70,14 +69,15 @@ class ChromaStore:
             StoreError: The store is of another version, or Chroma cannot open it.
         """
         self.location = location
-        self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
+        self._folder, self._encoder, self._on_close = folder, encoder, on_close
         self._opened = Lazy(lambda: open_rows(open_client(), encoder.name, location), location)
         self._writes = FolderWrites(folder) if folder else None
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
         if not (self._snapshots and self._snapshots.are_current()):
             with translated_errors(location):
                 self._opened()
-        self._revisions = SharedRevisions(self._rows.root, uuid4().hex) if shared else LocalRevisions()
+        self._revisions = SharedRevisions(self._rows.root, uuid4().hex) if shared else None
+        """None for a store that one process has to itself: nobody else would read them."""
         self._cache = IndexCache((settings or StorageSettings()).memory_limit_mb)
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
@@ -112,44 +112,37 @@ class ChromaStore:
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent.
-
-        Raises:
-            StoreError: The store cannot write; nothing old is lost.
-            InvalidMessages: A text is not valid Unicode.
-        """
+        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent."""
         self._require_open()
         parts = self._parts(scope, changes)
         with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
-            if self._snapshots:
-                self._snapshots.drop(scope)
+            self._drop_snapshot(scope)
             if self._folder and changes.removed:
                 announce_removal(self._folder, f"{scope_hash(scope)}:")
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
-            if index and self._revisions.only_mine_since(index.revision, revision):
-                self._hold(scope, _advanced(index, parts, changes.completed, revision), before=index)
+            if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
+                after = index.with_revision(revision)
+                for part in parts:
+                    after = after.with_part(part)
+                self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
                 failed.pop_all()
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
-        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now.
-
-        Raises:
-            StoreError: The store cannot be read.
-        """
+        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now."""
         self._require_open()
         if revision and (version := self._cache.version(scope, revision)):
             return version
         index = self._cache.get(scope)
-        if index and not self._shared and not self._cache.is_over_limit:
+        if index and not self._revisions and not self._cache.is_over_limit:
             return index
         with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
             self._require_open()
             index = self._cache.get(scope)
-            if index is None or (self._shared and index.revision != self._revisions.read(scope)):
-                index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
+            if index is None or (self._revisions and index.revision != self._revisions.read(scope)):
+                index = self._snapshots.read(scope, uuid4().hex) if self._snapshots else None
                 index = index or self._loaded(scope)
             self._hold(scope, index)
             return index
@@ -163,7 +156,7 @@ class ChromaStore:
 
         On a server they are read each time: another process removes them after it has written its revision.
         """
-        if self._shared:
+        if self._revisions:
             return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
@@ -191,11 +184,7 @@ class ChromaStore:
             return self._rows.contains_text(text)
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what the files of an embedded store still hold of a scope's removed rows.
-
-        Returns:
-            The files of the folder.
-        """
+        """Overwrite what an embedded store's files hold of a scope's removed rows, and return these files."""
         with self._lock, self._held_files():
             self._require_open()
             if self._folder is None:
@@ -208,8 +197,7 @@ class ChromaStore:
         with self._lock, self._held_files():
             self._require_open()
             self._cache.drop(scope)
-            if self._snapshots:
-                self._snapshots.drop(scope)
+            self._drop_snapshot(scope)
 
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
@@ -246,10 +234,13 @@ class ChromaStore:
 
     def _hold(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> None:
         """Hold an index, and the one before it; let those used longest ago go that are too much; hold `_lock` first."""
-        self._cache.put(scope, index, before)
-        surplus = self._cache.take_surplus()
+        surplus = self._cache.put(scope, index, before)
         if self._snapshots:
             self._snapshots.write_missing(surplus)
+
+    def _drop_snapshot(self, scope: Scope) -> None:
+        if self._snapshots:
+            self._snapshots.drop(scope)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -275,7 +266,7 @@ class ChromaStore:
             yield item
 
     def _held_files(self) -> AbstractContextManager[None]:
-        """Hold off a backup of the folder, in whatever process; hold `_lock` first."""
+        """Hold off every other write to the folder, in whatever process; hold `_lock` first."""
         return self._writes.held() if self._writes else nullcontext()
 
     def _parts(self, scope: Scope, changes: Changes) -> list[KindItems[Any]]:
@@ -301,26 +292,22 @@ class ChromaStore:
             for part in made_of
         ]
 
-    def _dimensions(self) -> int:
-        """Return those of the store's vectors, if it has any without the encoder, which may be out of reach."""
-        return self._rows.dimensions() or self._encoder.encode([]).shape[1]
-
     def _write(self, scope: Scope, parts: Sequence[KindItems[Any]], changes: Changes) -> str:
         if parts:
-            vectors = next((part.vectors for part in parts if part.vectors is not None), None)
-            dimensions = self._dimensions() if vectors is None else vectors.shape[1]
+            dimensions = next((part.vectors.shape[1] for part in parts if part.vectors is not None), 0)
+            # the encoder is asked last: it may be out of reach
+            dimensions = dimensions or self._rows.dimensions() or self._encoder.encode([]).shape[1]
             self._rows.write(scope, parts, dimensions)
         self._rows.remove(scope, changes.removed)
-        revision = self._revisions.renew(scope)
+        revision = self._revisions.renew(scope) if self._revisions else uuid4().hex
         self._rows.remove(scope, {PENDING_TASKS.name: changes.completed})
         return revision
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
-        revision = self._revisions.read(scope)  # read first: a commit during the loading makes the index outdated
-        index = ScopeIndex(revision)
-        for kind, items, vectors in self._rows.read(scope):
-            is_searched = kind in SEARCHABLE
-            index = index.with_items(kind, items, vectors) if is_searched else index.with_unsearched(kind, items)
+        # The revision is read first: a commit during the loading makes the index outdated.
+        index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
+        for part in self._rows.read(scope):
+            index = index.with_part(part)
         return index
 
 
@@ -336,16 +323,3 @@ def _known_vectors(
             if position >= 0 and (texts := kind.texts_of(item)) == kind.texts_of(of_kind.items[position]):
                 vectors[tuple(texts)] = of_kind.vectors[position]
     return vectors
-
-
-def _advanced(
-    index: ScopeIndex, parts: Sequence[KindItems[Any]], completed: Sequence[str], revision: str
-) -> ScopeIndex:
-    """Return an index as it is after a commit that completed the pending tasks of these ids."""
-    after = index.with_revision(revision)
-    for part in parts:
-        if part.vectors is not None:
-            after = after.with_items(part.kind, part.items, part.vectors)
-        else:
-            after = after.with_unsearched(part.kind, part.items)
-    return after.with_unsearched(PENDING_TASKS, (), completed)

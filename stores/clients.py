@@ -44,36 +44,26 @@ class Lazy(Generic[T]):
     """Something that is made when it is first asked for, once. Many threads may ask at once."""
 
     def __init__(self, make: Callable[[], T], location: str) -> None:
-        """Make nothing yet.
-
-        Args:
-            make: Makes it.
-            location: What errors call the store that it is of.
-        """
+        """Take what makes it, and what errors call the store that it is of."""
         self._make, self._location = make, location
         self._lock = Lock()
-        self.made: T | None = None
-        """What was made, if it was asked for."""
+        self._made: T | None = None
         self._closed = False
 
     def __call__(self) -> T:
-        """Return it; where making it fails, the next to ask tries again.
-
-        Raises:
-            StoreError: It is closed.
-        """
+        """Return it; where making it fails, the next to ask tries again. `StoreError` once it is closed."""
         with self._lock:
             if self._closed:
                 raise closed_error(self._location)
-            if self.made is None:
-                self.made = self._make()
-            return self.made
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     def close(self) -> T | None:
         """Return what was made, if it was, after a call that is under way; nothing is made or returned from then on."""
         with self._lock:
             self._closed = True
-            made, self.made = self.made, None
+            made, self._made = self._made, None
             return made
 
 
@@ -124,11 +114,7 @@ def translated_errors(location: str) -> Iterator[None]:
 
 
 def open_folder(folder: Path) -> "Client":
-    """Open Chroma in a folder that exists. One process at a time may.
-
-    Raises:
-        StoreError: Chroma cannot open it.
-    """
+    """Open Chroma in a folder that exists. One process at a time may; `StoreError` where Chroma cannot."""
     import chromadb
 
     try:
@@ -154,13 +140,10 @@ def _let_go(folder: Path) -> None:
 
 
 def open_memory() -> "tuple[Client, Callable[[], None]]":
-    """Open an empty Chroma in memory, with a database of its own.
+    """Open an empty Chroma in memory, with a database of its own; return the client, and what closes it once.
 
     All clients in memory of a process share one Chroma, which frees what collections took only when its last client is
     closed (1.5.9: 2.5 MB for each that was written).
-
-    Returns:
-        The client, and what closes it; to be called once.
     """
     import chromadb
 
@@ -173,10 +156,7 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
 
 
 def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
-    """Open the Chroma server at a URL.
-
-    Returns:
-        The client, and what closes it with its connections; to be called once.
+    """Open the Chroma server at a URL; return the client, and what closes it once, with its connections.
 
     Raises:
         InvalidSetting: The URL is invalid.

@@ -20,11 +20,10 @@ from langgraph_engram.embeddings.factory import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind
+from langgraph_engram.stores.chroma_files import secure_delete
+from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
 from langgraph_engram.stores.locks import DATABASE
-from langgraph_engram.stores.opening import unused_collections
-from langgraph_engram.stores.rows import KIND_OF_NAME, KindItems, Rows, decode, row_id, scope_hash, scope_of
-from langgraph_engram.stores.secure_delete import secure_delete
+from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_hash, scope_of, unused_collections
 
 if TYPE_CHECKING:
     from chromadb import Collection

@@ -5,26 +5,29 @@ counted; one lock holds the folder against other processes until the last part i
 """
 
 import logging
-import os
-import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from filelock import FileLock
+
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.chroma_files import (
+    WITHOUT_INDEX,
+    FolderWrites,
+    discard_cut_off_indexes,
+    finish_removals,
+)
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
-from langgraph_engram.stores.locks import DATABASE, SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.opening import ITEMS_PREFIX, MEMORIES, PREFIX
-from langgraph_engram.stores.secure_delete import INDEX_HEADER, FolderWrites, finish_removals, is_shortened
+from langgraph_engram.stores.locks import lock_folder, make_folder, remove_folders, server_locks
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
 
 if TYPE_CHECKING:
@@ -34,16 +37,6 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 log = logging.getLogger(__name__)
-INDEX_LIST = "index_metadata.pickle"
-"""The file of a vector index that lists its rows."""
-PICKLE_END = b"."
-"""How such a file ends."""
-WITHOUT_INDEX = ".engram.without-index"
-"""The file that says that vectors of memories were lost with an index."""
-INDEXES = """
-    SELECT segments.id, collections.name FROM segments JOIN collections ON segments.collection = collections.id
-    WHERE segments.scope = 'VECTOR'
-"""
 PART = "memories"
 """The part of a folder that holds memories."""
 
@@ -87,13 +80,8 @@ class OpenFolders:
     def __init__(self) -> None:
         """Start with nothing."""
         self._parts: dict[tuple[Path, str], _OpenPart[Any]] = {}
-        self._locks: dict[Path, DirectoryLock] = {}
+        self._locks: dict[Path, FileLock] = {}
         self._lock = RLock()
-
-    def is_open(self, folder: Path, name: str) -> bool:
-        """Return whether this process has a part of a folder open."""
-        with self._lock:
-            return (folder, name) in self._parts
 
     def acquire(
         self,
@@ -102,10 +90,12 @@ class OpenFolders:
         open_part: "Callable[[Lazy[Client]], P]",
         close_part: Callable[[P], None] | None = None,
     ) -> P:
-        """Open a part of a folder, or join those who have it open; each caller releases it with `release`.
+        """Open a part of a resolved folder, or join those who have it open; each caller releases it with `release`.
+
+        The folder is made if it is missing; a failure leaves none that was not there.
 
         Args:
-            folder: The folder, resolved; made if it is missing. A failure leaves no folder that was not there.
+            folder: The folder.
             name: The name of the part.
             open_part: Makes the part from a client of its own, which is opened when it is asked for.
             close_part: Called with the part before its client is closed.
@@ -144,7 +134,7 @@ class OpenFolders:
         with ExitStack() as failed:
             lock = self._locks.get(folder)
             if lock is None:
-                lock = DirectoryLock(folder)
+                lock = lock_folder(folder)
                 failed.callback(lock.release)
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
@@ -169,34 +159,6 @@ def _close(client: "Lazy[Client]", folder: Path) -> None:
         with CLIENTS_LOCK:
             made.close()
         FolderWrites(folder).blank_new_slots()
-
-
-def discard_cut_off_indexes(folder: Path) -> None:
-    """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
-
-    Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
-    Vectors of memories were in the index alone, and a file says that they are to be made anew; those of items are in
-    their rows. Call it before the folder is opened.
-    """
-    database = folder / DATABASE
-    cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
-    if not cut_off or not database.exists():
-        return
-    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
-        names: dict[str, str] = dict(opened.execute(INDEXES))
-        for index in cut_off:
-            name = names.get(index.name, "")
-            if name.startswith(PREFIX) and name.endswith(MEMORIES):
-                (folder / WITHOUT_INDEX).touch()
-            elif not name.startswith(ITEMS_PREFIX):
-                continue
-            shutil.rmtree(index)
-
-
-def _is_cut_off(listed: Path) -> bool:
-    with listed.open("rb") as file:
-        file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
-        return file.read(1) != PICKLE_END or is_shortened(listed.with_name(INDEX_HEADER))
 
 
 def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
@@ -240,17 +202,12 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
 
 
 def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None) -> ChromaStore:
+    client, close = open_server(url)
     with ExitStack() as failed:
-        client, close = open_server(url)
         failed.callback(close)
+        locks = server_locks(url)
         store = ChromaStore(
-            lambda: client,
-            encoder,
-            location=url,
-            shared=True,
-            settings=settings,
-            on_close=close,
-            locks=SERVER_LOCKS.of(url),
+            lambda: client, encoder, location=url, shared=True, settings=settings, on_close=close, locks=locks
         )
         failed.pop_all()
     return store

@@ -5,7 +5,7 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from math import nan
@@ -28,9 +28,10 @@ from langgraph_engram.stores.kinds import (
     TURNS,
     UNSEARCHED,
     Kind,
+    KindItems,
     T,
 )
-from langgraph_engram.stores.packed_items import UNPACKED_BYTES
+from langgraph_engram.stores.versions import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 from langgraph_engram.text.tokens import content_stems
 
@@ -92,8 +93,6 @@ class RecordIndex(KindIndex[Record]):
     is_standing = Values[Record](lambda record: record.standing is not None, np.bool_)
     characters = Values[Record](lambda record: len(record.content), np.intp)
     """The length of each record's content."""
-    has_conflicts = Values[Record](lambda record: bool(record.conflicts_with), np.bool_)
-    """Whether each record was found to be in conflict with another."""
     has_location = Values[Record](lambda record: bool(record.location), np.bool_)
 
     def standing_positions(self) -> list[int]:
@@ -157,7 +156,7 @@ class ScopeIndex:
         self.derived: dict[str, Any] = {}
         """What was computed of this version, by name."""
         self.view: tuple[datetime, ScopeIndex] | None = None
-        """The view last made of it, and of which moment."""
+        """What `as_of` made last, and of which moment."""
 
     @property
     def nbytes(self) -> int:
@@ -204,9 +203,27 @@ class ScopeIndex:
         """Return an index with items added or replaced; this one stays as it is."""
         return self._with(kind.name, self.of_kind(kind).with_items(items, vectors))
 
+    def with_part(self, part: KindItems[Any]) -> "ScopeIndex":
+        """Return an index with items of a kind added or replaced, whether they are searched or not."""
+        if part.vectors is None:
+            return self.with_unsearched(part.kind, part.items)
+        return self.with_items(part.kind, part.items, part.vectors)
+
     def with_kind(self, of_kind: KindIndex[Any]) -> "ScopeIndex":
         """Return an index with these items of a kind, instead of its own."""
         return self._with(of_kind.kind.name, of_kind)
+
+    def as_of(self, moment: datetime) -> "ScopeIndex":
+        """Return what the scope held at a moment, ready for search: what was said by then, and taken to be true then.
+
+        Turns and records mentioned by then are part of it, and so are those of unknown time. A record is active if what
+        superseded it was not known yet. Events, boundaries and syntheses count if they were complete by then; an event
+        that was under way keeps the turns that were said, without the summary that was written later. Nothing is ever
+        overwritten in a store, so that all of it is there.
+        """
+        if self.view is None or self.view[0] != moment:
+            self.view = moment, _as_of(self, moment)
+        return self.view[1]
 
     def _with(self, name: str, value: object) -> "ScopeIndex":
         index = copy.copy(self)
@@ -214,6 +231,54 @@ class ScopeIndex:
         index.derived = {}
         setattr(index, name, value)
         return index
+
+
+def _as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
+    view = ScopeIndex(index.revision)
+    turns = {turn.turn_id for turn in index.turns.items if _is_by(turn.said_at, moment)}
+    known = {
+        record.record_id
+        for record in index.records.items
+        if _is_by(record.mentioned_at, moment) and turns.issuperset(record.source_turn_ids)
+    }
+    events = {event.event_id for event in index.events.items if not turns.isdisjoint(event.turn_ids)}
+    view = _with_kind(view, index, TURNS, lambda turn: turn if turn.turn_id in turns else None)
+    view = _with_kind(view, index, EVENTS, lambda event: _event_as_of(event, turns))
+    view = _with_kind(view, index, BOUNDARIES, lambda boundary: boundary if boundary.to_event_id in events else None)
+    view = _with_kind(view, index, RECORDS, lambda record: _record_as_of(record, known, moment))
+    return _with_kind(
+        view, index, SYNTHESES, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
+    )
+
+
+def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: Callable[[T], T | None]) -> ScopeIndex:
+    """Add the items of a kind to a view as they were then, with the vectors that they have."""
+    source = index.of_kind(kind)
+    items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
+    if not items:
+        return view
+    return view.with_items(kind, list(items.values()), source.vectors[np.array(list(items))])
+
+
+def _is_by(said: datetime | None, moment: datetime) -> bool:
+    return said is None or said <= moment
+
+
+def _event_as_of(event: Event, turns: Collection[str]) -> Event | None:
+    said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
+    if not said or len(said) == len(event.turn_ids):
+        return event if said else None
+    return event.model_copy(update={"turn_ids": said, "summary": "", "status": "open"})
+
+
+def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> Record | None:
+    if record.record_id not in known:
+        return None
+    superseded_later = record.superseded_by is not None and record.superseded_by not in known
+    still_valid = record.status == "superseded" and record.valid_to is not None and record.valid_to > moment
+    if record.status in ("merged", "superseded") and (superseded_later or still_valid):
+        return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+    return record
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import Any, Generic, Self
 
 import numpy as np
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.kinds import Kind, SortKey, T
-from langgraph_engram.stores.packed_items import PackedItems
+from langgraph_engram.stores.versions import AppendOnlyArray, PackedItems
 
 ID_BYTES = 200
 """What the id of an item takes, with its entry among the positions."""
@@ -27,6 +26,8 @@ SHORTEST_ID = 4
 """Characters of an id by which its item is found, at the least."""
 MAX_INSERTED = 100
 """New items at most that are put at their places in the order of the others one by one."""
+SESSION_GAP = 3
+"""Empty places between two sessions in a row, so that nobody looks so far as into another."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +49,6 @@ class SessionRow:
     """The place of each item, of shape (n,)."""
     size: int
     """How many places there are, at least twice the empty ones and one."""
-
-
-def session_row(order: NDArray[np.intp], sessions: NDArray[np.intp], gap: int) -> SessionRow:
-    """Put items in a row.
-
-    Args:
-        order: The positions of the items in order of time, of shape (n,).
-        sessions: The code of the session of each item, of shape (n,).
-        gap: Empty places before each session, and behind the last.
-    """
-    ordered = order[np.argsort(sessions[order], kind="stable")]
-    steps = 1 + gap * (np.diff(sessions[ordered], prepend=-1) != 0)
-    places = np.empty(len(order), dtype=np.intp)
-    places[ordered] = np.cumsum(steps) - 1
-    return SessionRow(places, max(int(places.max(initial=0)), gap) + gap + 1)
 
 
 class Values(Generic[T]):
@@ -100,7 +86,6 @@ class KindIndex(Generic[T]):
         """Start empty."""
         self.kind = kind
         self.items: PackedItems[T] = PackedItems(kind.model)
-        self.lexical = BM25Index()
         self.columns: dict[str, Column] = {}
         """By name; they are added as they are asked for."""
         self.saved_columns: frozenset[str] = frozenset()
@@ -114,8 +99,7 @@ class KindIndex(Generic[T]):
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
         self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
         """Positions in order of time, of as many items as were there when the order was last read."""
-        self._session_rows: dict[int, SessionRow] = {}
-        self._lock = Lock()
+        self._lock = RLock()
         """Held while something is derived, in whatever version."""
 
     def __len__(self) -> int:
@@ -130,12 +114,17 @@ class KindIndex(Generic[T]):
         return self._vectors.rows
 
     @property
+    def lexical(self) -> BM25Index:
+        """Return the index of the terms that lexical search finds the items by."""
+        return self.terms("lexical", self.kind.terms_of)
+
+    @property
     def nbytes(self) -> int:
         """Return about how many bytes the index takes."""
-        derived = sum(column.values.nbytes for column in list(self.columns.values()))
-        derived += sum(row.places.nbytes for row in list(self._session_rows.values()))
-        own = self.items.nbytes + self.lexical.nbytes + self._vectors.nbytes + self._ordered.nbytes
-        return own + derived + ID_BYTES * len(self)
+        columns = [column.values for column in list(self.columns.values())]
+        return sum(part.nbytes for part in (self.items, self._vectors, self._ordered, *columns)) + (
+            ID_BYTES * len(self)
+        )
 
     def get(self, item_id: str) -> T | None:
         """Return the item of an id, or None."""
@@ -143,11 +132,7 @@ class KindIndex(Generic[T]):
         return None if position < 0 else self.items[position]
 
     def position(self, item_id: str) -> int:
-        """Return the position of an id in `items`.
-
-        Raises:
-            KeyError: There is no such item.
-        """
+        """Return the position of an id in `items`; `KeyError` where there is no such item."""
         position = self.find_position(item_id)
         if position < 0:
             raise KeyError(item_id)
@@ -163,11 +148,7 @@ class KindIndex(Generic[T]):
         return list(self._positions)[: len(self)]
 
     def named(self, name: str, conditions: Sequence[Condition] = ()) -> list[T]:
-        """Return the item of an id that fulfils all conditions, or those whose ids begin so; no other item is read.
-
-        Args:
-            name: The id, or its first characters: fewer than four name nothing.
-        """
+        """Return the item of an id, or those whose ids begin with at least four characters, if they fulfil all."""
         ids = [name] if name in self else self.ids() if len(name) >= SHORTEST_ID else []
         positions = [self.position(item_id) for item_id in ids if item_id.startswith(name)]
         matched = self.matching(conditions) if positions and conditions else None
@@ -181,11 +162,8 @@ class KindIndex(Generic[T]):
         Args:
             label: The name of the column; another function has another label.
             value_of: Returns the value of an item, a number, or several in a tuple of fixed length.
-            dtype: The numpy type of the values.
+            dtype: The numpy type of the values, which are of shape (n,), or (n, values), and not to be written to.
             given: What the values depend on beside the items; another value makes the column anew.
-
-        Returns:
-            An array of shape (n,), or (n, values); not to be written to.
         """
 
         def derive(items: Iterable[T]) -> NDArray[Any]:
@@ -196,16 +174,11 @@ class KindIndex(Generic[T]):
 
     def terms(self, label: str, terms_of: Callable[[T], list[str]]) -> BM25Index:
         """Return an index of further terms of each item, as `column` does."""
-        index: BM25Index = self._derived(label, lambda items: list(map(terms_of, items)), BM25Index)
+        index: BM25Index = self._derived(label, lambda items: map(terms_of, items), BM25Index, None)
         return index
 
     def codes(self, label: str, name_of: Callable[[T], str]) -> NDArray[np.intp]:
-        """Return a number for each item, the same for items of one name; see `code`.
-
-        Args:
-            label: What the names are, such as "speaker".
-            name_of: Returns the name of an item.
-        """
+        """Return a number for each item, the same for items of one name; `label` says what is named. See `code`."""
         known = self.names.setdefault(label, {})
         return self.column(label, lambda item: known.setdefault(name_of(item), len(known)), np.intp)
 
@@ -243,11 +216,10 @@ class KindIndex(Generic[T]):
 
     def order(self) -> NDArray[np.intp]:
         """Return the positions in order of time; items of unknown time come first."""
-        if len(self._ordered) < len(self):
-            with self._lock:
-                if len(self._ordered) < len(self):
-                    self._ordered = self._in_order()
-        return self._ordered.rows
+        with self._lock:
+            if len(self._ordered) < len(self):
+                self._ordered = self._in_order()
+            return self._ordered.rows
 
     @cached_property
     def ranks(self) -> NDArray[np.intp]:
@@ -266,17 +238,20 @@ class KindIndex(Generic[T]):
         sessions = self.session
         return [self.items[position] for position in np.flatnonzero(sessions == self.code("session", session_id))]
 
-    def session_row(self, gap: int) -> SessionRow:
-        """Return where each item stands when they are in a row, with so many empty places between sessions."""
-        row = self._session_rows.get(gap)
-        if row is None:
-            self._session_rows[gap] = row = session_row(self.order(), self.session, gap)
-        return row
+    @cached_property
+    def session_row(self) -> SessionRow:
+        """Return where each item stands in a row, with empty places before each session and behind the last."""
+        order, sessions = self.order(), self.session
+        ordered = order[np.argsort(sessions[order], kind="stable")]
+        steps = 1 + SESSION_GAP * (np.diff(sessions[ordered], prepend=-1) != 0)
+        places = np.empty(len(self), dtype=np.intp)
+        places[ordered] = np.cumsum(steps) - 1
+        return SessionRow(places, max(int(places.max(initial=0)), SESSION_GAP) + SESSION_GAP + 1)
 
     @cached_property
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
-        row = self.session_row(1)
+        row = self.session_row
         positions = np.full(row.size, -1, dtype=np.intp)
         if self.items and self.kind.session_of(self.items[0]) is not None:
             positions[row.places] = np.arange(len(self))
@@ -285,9 +260,7 @@ class KindIndex(Generic[T]):
     def with_items(self, items: Sequence[T], vectors: Vectors) -> Self:
         """Return a version with items added at the end; those whose id is known take the place of the stored ones.
 
-        Args:
-            items: The items. Of several with one id, the last counts.
-            vectors: Their unit vectors, of shape (len(items), d).
+        Of several with one id, the last counts. Vectors are of length 1, and of shape (len(items), d).
         """
         rows = {self.kind.id_of(item): row for row, item in enumerate(items)}
         known = {position: row for item_id, row in rows.items() if (position := self.find_position(item_id)) >= 0}
@@ -296,9 +269,6 @@ class KindIndex(Generic[T]):
         added = [items[row] for row in new]
         after = type(self)(self.kind)
         after.items = self.items.replaced(replaced).extended(added)
-        after.lexical = self.lexical.replaced([*replaced], map(self.kind.terms_of, replaced.values())).extended(
-            map(self.kind.terms_of, added)
-        )
         after._vectors = self._vectors.replaced([*replaced], vectors[[*known.values()]]).extended(vectors[new])
         after._positions = self._with_positions(list(map(self.kind.id_of, added)))
         if not any(self._is_elsewhere(position, item) for position, item in replaced.items()):
@@ -310,18 +280,12 @@ class KindIndex(Generic[T]):
         after.names, after.saved_columns, after._lock = self.names, self.saved_columns, self._lock
         return after
 
-    def restored(
-        self, ids: Sequence[str], packed: Sequence[bytes], vectors: Vectors, order: NDArray[np.intp], lexical: BM25Index
-    ) -> Self:
-        """Return an index of these parts in place of this one.
-
-        Raises:
-            ValueError: They do not belong together.
-        """
-        if len({len(part) for part in (ids, packed, vectors, order, lexical)}) > 1:
+    def restored(self, ids: Sequence[str], packed: Sequence[bytes], vectors: Vectors, order: NDArray[np.intp]) -> Self:
+        """Return an index of these parts in place of this one; `ValueError` where they do not belong together."""
+        if len({len(part) for part in (ids, packed, vectors, order)}) > 1:
             raise ValueError("its parts differ in length")
         index = type(self)(self.kind)
-        index.items, index.lexical = PackedItems(self.kind.model, packed), lexical
+        index.items = PackedItems(self.kind.model, packed)
         index._positions = {item_id: position for position, item_id in enumerate(ids)}
         index._vectors, index._ordered = AppendOnlyArray(vectors), AppendOnlyArray(order)
         return index
@@ -331,26 +295,22 @@ class KindIndex(Generic[T]):
         return {label: column for label, column in dict(self.columns).items() if not column.outdated}
 
     def _derived(
-        self,
-        label: str,
-        derive: Callable[[Iterable[T]], Any],
-        empty: Callable[[], Any],
-        given: frozenset[str] | None = None,
+        self, label: str, derive: Callable[[Iterable[T]], Any], empty: Callable[[], Any], given: frozenset[str] | None
     ) -> Any:
         """Return the values of a column, brought up to date: of what was replaced, and of what was added since."""
-        column = self.columns.get(label)
-        if column and column.given == given and not column.outdated and len(column.values) == len(self):
-            return column.values
         with self._lock:
             column = self.columns.get(label)
             if column is None or column.given != given:
                 column = Column(empty(), given)
             values: Any = column.values
-            outdated = sorted(column.outdated)
-            if outdated:
+            if column.outdated:
+                outdated = sorted(column.outdated)
                 values = values.replaced(outdated, derive(self.items.at(outdated)))
-            values = values.extended(derive(self.items.at(range(len(values), len(self)))))
-            self.columns[label] = Column(values, given)
+            if len(values) < len(self):
+                values = values.extended(derive(self.items.at(range(len(values), len(self)))))
+            if values is not column.values or column.outdated:
+                column = Column(values, given)
+            self.columns[label] = column
         return values
 
     def _with_positions(self, ids: Sequence[str]) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """Say what kinds of item a store keeps, and how the fields of each are read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from langgraph_engram.embeddings.base import opening_of, texts_of_narrative, texts_of_turn
+from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
@@ -70,6 +70,16 @@ class Kind(Generic[T]):
     def distinct(self, items: Iterable[T]) -> list[T]:
         """Return one item of each id, the last one given."""
         return list({self.id_of(item): item for item in items}.values())
+
+
+@dataclass(frozen=True)
+class KindItems(Generic[T]):
+    """Items of one kind that are written together, and their vectors."""
+
+    kind: Kind[T]
+    items: Sequence[T]
+    vectors: Vectors | None
+    """None for what is never searched."""
 
 
 TURNS = Kind("turns", Turn, "turn_id", "said_at", ("session_id", "seq"))

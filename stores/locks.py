@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 
 from filelock import FileLock, Timeout
@@ -18,15 +18,13 @@ from filelock import FileLock, Timeout
 from langgraph_engram.errors import StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
 
-LockKind = Literal["writing", "committing"]
-
 
 class ScopeLocks:
     """The reentrant scope locks of one store. A lock that nobody holds or waits for is dropped."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._locks: WeakValueDictionary[tuple[LockKind, str], RLock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[str, str], RLock] = WeakValueDictionary()
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -41,27 +39,20 @@ class ScopeLocks:
         """Hold off other commits to a scope that read before they write; waits for the one under way."""
         return self._lock_of("committing", scope)
 
-    def _lock_of(self, kind: LockKind, scope: Scope) -> RLock:
+    def _lock_of(self, kind: str, scope: Scope) -> RLock:
         with self._lock:
             return self._locks.setdefault((kind, scope.key), RLock())
 
 
-class ServerLocks:
-    """The scope locks of each Chroma server that this process uses, shared by all its stores there."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._by_url: WeakValueDictionary[str, ScopeLocks] = WeakValueDictionary()
-        self._lock = Lock()
-
-    def of(self, url: str) -> ScopeLocks:
-        """Return the locks of a server; they go with the last store that holds them."""
-        with self._lock:
-            return self._by_url.setdefault(url.rstrip("/"), ScopeLocks())
+_SERVER_LOCKS: WeakValueDictionary[str, ScopeLocks] = WeakValueDictionary()
+_LOCK = Lock()
 
 
-SERVER_LOCKS = ServerLocks()
-"""Those of this process."""
+def server_locks(url: str) -> ScopeLocks:
+    """Return the scope locks of a Chroma server, shared by all stores of this process there; they go with the last."""
+    with _LOCK:
+        return _SERVER_LOCKS.setdefault(url.rstrip("/"), ScopeLocks())
+
 
 DATABASE = "chroma.sqlite3"
 """Chroma's database in a folder."""
@@ -77,11 +68,7 @@ POLL_SECONDS = 0.001
 
 @contextmanager
 def write_lock(folder: Path) -> Iterator[None]:
-    """Hold off every write to the Chroma of a folder, and be held off by it, in this process and in others.
-
-    Raises:
-        StoreLocked: Somebody has written for a minute.
-    """
+    """Hold off every other write to the Chroma of a folder, in whatever process, and wait a minute at most."""
     lock = FileLock(folder / WRITE_LOCK_FILE, thread_local=False, timeout=WRITE_SECONDS)
     try:
         lock.acquire(poll_interval=POLL_SECONDS)
@@ -93,41 +80,23 @@ def write_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-class DirectoryLock:
-    """An exclusive lock of one folder, among processes."""
-
-    def __init__(self, folder: Path) -> None:
-        """Take the lock, at once or not at all.
-
-        Raises:
-            StoreLocked: Another process holds it.
-            StoreUnwritable: The folder cannot be written.
-        """
-        self._lock = FileLock(folder / LOCK_FILE, thread_local=False)
-        try:
-            self._lock.acquire(blocking=False)
-        except Timeout as error:
-            raise StoreLocked(
-                f"another process uses the store {str(folder)!r}: close it first; for several processes run "
-                f"`chroma run --path {folder}` and set ENGRAM_STORE=http://localhost:8000"
-            ) from error
-        except OSError as error:
-            raise unwritable(folder, error) from error
-
-    def release(self) -> None:
-        """Release the lock. Releasing twice is harmless."""
-        self._lock.release()
+def lock_folder(folder: Path) -> FileLock:
+    """Take the exclusive lock of a folder among processes, at once or not at all."""
+    lock = FileLock(folder / LOCK_FILE, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise StoreLocked(
+            f"another process uses the store {str(folder)!r}: close it first; for several processes run "
+            f"`chroma run --path {folder}` and set ENGRAM_STORE=http://localhost:8000"
+        ) from error
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return lock
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder where there is none.
-
-    Returns:
-        The folders that were made, innermost first.
-
-    Raises:
-        StoreUnwritable: It cannot be made, or is a file.
-    """
+    """Make a folder where there is none, and return the folders that were made, innermost first."""
     missing = missing_folders(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,8 @@
 
 Each request to Chroma costs about as much as ten rows, so a commit is one: all of it is written, or nothing. Chroma
 writes and indexes each key of a row's metadata by itself, so a row has three: its scope and kind, which are asked for,
-and the item as JSON.
+and the item as JSON. Chroma reads what its graph of neighbours has not taken in yet again with each write, and no
+search asks that graph: it is built as cheaply as Chroma allows and takes rows in often (docs/decisions/0003, 0004).
 """
 
 import hashlib
@@ -11,22 +12,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, T
+from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, KindItems, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
-
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,15 +38,21 @@ ITEM = "item"
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""
 
-
-@dataclass(frozen=True)
-class KindItems(Generic[T]):
-    """Items of one kind that are written together, and their vectors."""
-
-    kind: Kind[T]
-    items: Sequence[T]
-    vectors: Vectors | None
-    """None for what is never searched."""
+PREFIX = "engram-"
+MEMORIES, ROOT = "memories", "revisions"
+ITEMS_PREFIX = "engram-store-"
+"""How the names of the collections of LangGraph's store begin."""
+SCHEMA = 4
+"""The version of what is written: rows of all kinds in one collection, an item as JSON. Changing a model's default
+changes it."""
+GRAPH: "CreateHNSWConfiguration" = {
+    "space": "cosine",
+    "ef_construction": 10,
+    "max_neighbors": 4,
+    "batch_size": 100,
+    "sync_threshold": 100,
+}
+"""How Chroma's own graph of neighbours is built."""
 
 
 @dataclass(frozen=True)
@@ -62,23 +69,21 @@ class Rows:
     def write(self, scope: Scope, parts: Sequence[KindItems[Any]], dimensions: int) -> None:
         """Write items over what has their ids, of several with one id the last; at once, where they fit in a request.
 
-        Args:
-            scope: Whose they are.
-            parts: The items.
-            dimensions: Of the store's vectors. What is never searched has one that says nothing: Chroma wants some.
+        What is never searched gets a vector of so many dimensions that says nothing: Chroma wants some.
         """
-        rows: dict[str, tuple[dict[str, str], str, Vectors]] = {}
-        for kind, item, vector in _with_vectors(parts):
-            key = row_id(scope, kind, kind.id_of(item))
-            written = _placeholder(key, dimensions) if vector is None else vector
-            rows[key] = ({"scope": scope.key, "kind": kind.name, ITEM: encode(item)}, kind.text_of(item), written)
+        rows: dict[str, tuple[dict[str, str], str | None, Vectors]] = {}
+        for part in parts:
+            kind = part.kind
+            for position, item in enumerate(part.items):
+                key = row_id(scope, kind, kind.id_of(item))
+                vector = _placeholder(key, dimensions) if part.vectors is None else part.vectors[position]
+                metadata = {"scope": scope.key, "kind": kind.name, ITEM: encode(item)}
+                rows[key] = metadata, kind.text_of(item) or None, vector
         keys = iter(rows)
         while page := list(islice(keys, self.page_size)):
+            metadatas, documents, vectors = zip(*map(rows.__getitem__, page), strict=True)
             self.memories.upsert(
-                ids=page,
-                embeddings=np.stack([rows[key][2] for key in page]),
-                metadatas=[rows[key][0] for key in page],
-                documents=[rows[key][1] or None for key in page],  # type: ignore[misc]  # it may
+                ids=page, embeddings=np.stack(vectors), metadatas=list(metadatas), documents=list(documents)
             )
 
     def dimensions(self) -> int:
@@ -102,11 +107,7 @@ class Rows:
         return {kind.id_of(item): item for item in found}
 
     def scopes(self) -> list[Scope]:
-        """Return the scopes that any row carries, in the order of their keys.
-
-        Raises:
-            StoreError: A row carries none that can be read.
-        """
+        """Return the scopes that rows carry, in the order of their keys; `StoreError` for one that cannot be read."""
         pages = self.pages(["metadatas"])
         keys = {str(metadata.get("scope")) for page in pages for metadata in page["metadatas"]}
         try:
@@ -117,12 +118,9 @@ class Rows:
     def pages(
         self, include: list[Any], scope: Scope | None = None, kind: Kind[Any] | None = None
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows in the order they were first written, as Chroma returns them, page by page.
+        """Yield the rows in the order they were first written, as Chroma returns them, with the parts it is to include.
 
-        Args:
-            include: The parts of the rows, as Chroma names them.
-            scope: Whose rows; by default everybody's.
-            kind: Rows of which kind; by default of all.
+        By default they are everybody's, and of all kinds.
         """
         wanted = [{"scope": scope.key}] if scope else []
         wanted += [{"kind": kind.name}] if kind else []
@@ -140,7 +138,7 @@ class Rows:
                 return
             offset += self.page_size
 
-    def read(self, scope: Scope) -> Iterator[tuple[Kind[Any], list[Any], Vectors]]:
+    def read(self, scope: Scope) -> Iterator[KindItems[Any]]:
         """Yield the items of a scope and their vectors, by kind and page, in the order they were first written."""
         for page in self.pages(["metadatas", "embeddings"], scope):
             positions: defaultdict[str, list[int]] = defaultdict(list)
@@ -148,7 +146,8 @@ class Rows:
                 positions[str(metadata.get("kind"))].append(position)
             vectors = np.asarray(page["embeddings"], dtype=np.float32)
             for kind, own in ((kind, positions[kind.name]) for kind in KINDS if kind.name in positions):
-                yield kind, [decode(kind.model, page["metadatas"][position]) for position in own], vectors[own]
+                items = [decode(kind.model, page["metadatas"][position]) for position in own]
+                yield KindItems(kind, items, vectors[own] if kind in SEARCHABLE else None)
 
     def remove(self, scope: Scope, removed: Mapping[str, Sequence[str]]) -> None:
         """Remove items by the name of their kind, in that order. Unknown ids are ignored."""
@@ -160,8 +159,7 @@ class Rows:
         """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
         for page in self.pages(["metadatas", "documents"], scope):
             for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
-                item = json.loads(metadata.get(ITEM, "null"))
-                texts = [*_strings_in(metadata), *_strings_in(item)]
+                texts = _strings_in([metadata, json.loads(metadata.get(ITEM, "null"))])
                 yield Row(str(metadata.get("kind")), row_id.split(":", 2)[-1], [row_id, document or "", *texts])
 
     def contains_text(self, text: str) -> bool:
@@ -169,10 +167,65 @@ class Rows:
         return bool(self.memories.get(where_document={"$contains": text}, limit=1, include=[])["ids"])
 
 
-def _with_vectors(parts: Sequence[KindItems[Any]]) -> Iterator[tuple[Kind[Any], Any, Vectors | None]]:
-    for part in parts:
-        for position, item in enumerate(part.items):
-            yield part.kind, item, None if part.vectors is None else part.vectors[position]
+def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
+    """Open the rows of a store; where there is none, make its collections, the root last.
+
+    Raises:
+        EncoderMismatch: The store's vectors were made by another encoder.
+        StoreError: The store is of a version that this one cannot read.
+    """
+    root = _existing(client, PREFIX + ROOT)
+    if root is None:
+        memories = make_collection(client, PREFIX + MEMORIES, encoder_name)
+        _check_encoder(memories, encoder_name, location)  # another process may have made it meanwhile
+        root = make_collection(client, PREFIX + ROOT, encoder_name)
+    _check_encoder(root, encoder_name, location)
+    metadata = root.metadata or {}
+    if (version := metadata.get("schema")) != SCHEMA:
+        raise StoreError(
+            f"the store {location!r} has schema {version!r} and this version reads {SCHEMA!r}: export it with the "
+            f"version that wrote it and load it into a new store, or choose another store"
+        )
+    memories = client.get_collection(PREFIX + MEMORIES, embedding_function=None)
+    _check_encoder(memories, encoder_name, location)
+    return Rows(client, memories, root, min(PAGE_SIZE, client.get_max_batch_size()))
+
+
+def make_collection(client: "Client", name: str, encoder_name: str) -> "Collection":
+    """Make a collection, or open the one of this name."""
+    return client.get_or_create_collection(
+        name,
+        embedding_function=None,
+        metadata={"encoder": encoder_name, "schema": SCHEMA},
+        configuration={"hnsw": GRAPH},
+    )
+
+
+def unused_collections(rows: Rows) -> list[str]:
+    """Return the names of collections of ours that belong to no store."""
+    used = {rows.memories.name, rows.root.name}
+    names = [collection.name for collection in rows.client.list_collections()]
+    return sorted(
+        name for name in names if name.startswith(PREFIX) and not name.startswith(ITEMS_PREFIX) and name not in used
+    )
+
+
+def _existing(client: "Client", name: str) -> "Collection | None":
+    from chromadb.errors import NotFoundError
+
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        return None
+
+
+def _check_encoder(collection: "Collection", encoder_name: str, location: str) -> None:
+    if (written := (collection.metadata or {}).get("encoder")) != encoder_name:
+        raise EncoderMismatch(
+            f"the store {location!r} was written with the encoder {written!r}, not {encoder_name!r}: open it with the "
+            f"encoder it was written with (ENGRAM_ENCODER), or export it and load it into a new store",
+            written_with=str(written),
+        )
 
 
 def _placeholder(key: str, dimensions: int) -> Vectors:
@@ -187,21 +240,13 @@ def scope_hash(scope: Scope) -> str:
 
 
 def scope_of(key: str) -> Scope:
-    """Return the scope of a key.
-
-    Raises:
-        ValueError: It is the key of none.
-    """
+    """Return the scope of a key; `ValueError` where it is the key of none."""
     tenant, user_id, agent_id = json.loads(key)
     return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
 
 
 def encode(item: BaseModel) -> str:
-    """Write a model as JSON, without what is as by default.
-
-    Raises:
-        UnicodeEncodeError: A text holds half a character (a lone surrogate).
-    """
+    """Write a model as JSON, without what is as by default; `UnicodeEncodeError` where a text has a lone surrogate."""
     try:
         return item.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError:
@@ -210,11 +255,7 @@ def encode(item: BaseModel) -> str:
 
 
 def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
-    """Read a model back from a row.
-
-    Raises:
-        pydantic.ValidationError: A field is missing, or is not what it should be.
-    """
+    """Read a model back from a row; `ValidationError` where a field is missing or wrong."""
     return model.model_validate_json(str(metadata.get(ITEM, "")))
 
 

@@ -22,25 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
+from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import Column
 from langgraph_engram.stores.locks import DATABASE, unwritable
-from langgraph_engram.stores.opening import SCHEMA
-from langgraph_engram.stores.rows import scope_hash
+from langgraph_engram.stores.rows import SCHEMA, scope_hash
+from langgraph_engram.stores.versions import AppendOnlyArray
 
 log = logging.getLogger(__name__)
 
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 6
+FORMAT = 7
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
-LEXICAL = "lexical"
-"""What the terms of the items themselves are called among the columns."""
 DAMAGED = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
@@ -55,12 +52,10 @@ class Snapshots:
     def are_current(self) -> bool:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
-            for path in _stamped(self.folder):
-                with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                    return bool(_head(arrays)["store"] == self._store)
+            with _stamped(self.folder)[0].open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return bool(_head(arrays)["store"] == self._store)
         except DAMAGED:
-            pass
-        return False
+            return False
 
     def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope under a revision; None without a sound snapshot of it."""
@@ -134,11 +129,7 @@ def discard_outdated(folder: Path) -> None:
 
 
 def withdraw_stamp(folder: Path) -> None:
-    """Remove the stamp of a folder whose database is about to be opened.
-
-    Raises:
-        StoreUnwritable: It cannot be removed.
-    """
+    """Remove the stamp of a folder whose database is about to be opened; `StoreUnwritable` where it cannot be."""
     try:
         (folder / FOLDER / STAMP).unlink(missing_ok=True)
     except OSError as error:
@@ -171,11 +162,7 @@ def _stamp(path: Path) -> str:
 
 
 def _erase(path: Path) -> None:
-    """Overwrite a snapshot and remove it; one that is missing is left at that.
-
-    Raises:
-        StoreUnwritable: It cannot be removed.
-    """
+    """Overwrite a snapshot, if it is there, and remove it; `StoreUnwritable` where it cannot be."""
     try:
         with path.open("r+b") as file:
             left = path.stat().st_size
@@ -196,11 +183,13 @@ def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         head[kind.name] = [item.model_dump(mode="json") for item in getattr(index, kind.name).values()]
     for kind in SEARCHABLE:
         of_kind: KindIndex[Any] = index.of_kind(kind)
+        if kind in (TURNS, RECORDS):
+            of_kind.lexical  # noqa: B018  # searches read it: it is brought up to date, to be among the columns
         items = of_kind.items.packed
         head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
         parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
         parts |= {"items": _bytes_of(b"".join(items)), "sizes": np.array(list(map(len, items)), dtype=np.int64)}
-        for label, column in {LEXICAL: Column(of_kind.lexical), **of_kind.current_columns()}.items():
+        for label, column in of_kind.current_columns().items():
             head[kind.name]["columns"][label], parts[f"column.{label}"] = _packed_column(column)
         arrays |= {f"{kind.name}.{name}": array for name, array in parts.items()}
     return head, arrays
@@ -213,21 +202,15 @@ def _unpacked(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], revis
     for kind in SEARCHABLE:
         known, prefix = head[kind.name], f"{kind.name}."
         items, ends = arrays[prefix + "items"].tobytes(), np.cumsum(arrays[prefix + "sizes"]).tolist()
-        columns = {
+        packed = [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        of_kind = index.of_kind(kind).restored(
+            known["ids"], packed, arrays[prefix + "vectors"], arrays[prefix + "order"]
+        )
+        of_kind.columns = {
             label: _unpacked_column(column, arrays[f"{prefix}column.{label}"])
             for label, column in known["columns"].items()
         }
-        lexical = columns.pop(LEXICAL).values
-        if not isinstance(lexical, BM25Index):
-            raise ValueError("the terms of its items are no index of terms")
-        of_kind = index.of_kind(kind).restored(
-            known["ids"],
-            [items[start:end] for start, end in zip([0, *ends], ends, strict=False)],
-            arrays[prefix + "vectors"],
-            arrays[prefix + "order"],
-            lexical,
-        )
-        of_kind.columns, of_kind.saved_columns, of_kind.names = columns, frozenset(columns), known["names"]
+        of_kind.saved_columns, of_kind.names = frozenset(of_kind.columns), known["names"]
         index = index.with_kind(of_kind)
     return index
 

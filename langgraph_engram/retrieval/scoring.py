@@ -111,7 +111,7 @@ def _stems(intent: Intent) -> list[str]:
 
 def _beside_others(kind: KindIndex[Any], scores: Scores, weights: Sequence[float]) -> Scores:
     """Return the scores of records or turns with those of their neighbours, in [0, 1]."""
-    return min_max(with_neighbours(scores, kind.session_row(len(weights)), weights)) if len(kind) else unscored(0)
+    return min_max(with_neighbours(scores, kind.session_row, weights)) if len(kind) else unscored(0)
 
 
 def _turn_scores(index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:

@@ -20,7 +20,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
-from langgraph_engram.stores.secure_delete import FolderWrites
+from langgraph_engram.stores.chroma_files import FolderWrites
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -83,7 +83,7 @@ class Items:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold off other threads, and a backup of the folder in whatever process."""
+        """Hold off other threads, and other writes to the folder in whatever process."""
         with self.lock, self._writes.held() if self._writes else nullcontext():
             yield
 

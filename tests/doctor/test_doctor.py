@@ -18,8 +18,7 @@ from langgraph_engram.schema import PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import RECORDS, TURNS
-from langgraph_engram.stores.opening import make_collection
-from langgraph_engram.stores.rows import row_id
+from langgraph_engram.stores.rows import make_collection, row_id
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 

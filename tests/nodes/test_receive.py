@@ -17,7 +17,7 @@ from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.revisions import SharedRevisions
+from langgraph_engram.stores.index_cache import SharedRevisions
 from tests.conftest import NOON
 
 WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)

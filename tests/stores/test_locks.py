@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.locks import ScopeLocks, ServerLocks
+from langgraph_engram.stores.locks import ScopeLocks, server_locks
 
 ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
 
@@ -49,17 +49,6 @@ def test_a_thread_may_take_its_lock_again():
     assert len(locks) == 0
 
 
-def test_locks_are_dropped_when_nobody_holds_them():
-    """However many scopes were written to, and whatever went wrong, none is left."""
-    locks = ScopeLocks()
-
-    for number in range(100):
-        with pytest.raises(KeyError), locks.committing(Scope(user_id=str(number))):
-            raise KeyError
-
-    assert len(locks) == 0
-
-
 def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):
     """Two stores on one folder hold one another off; two separate stores do not."""
     first, second = (open_store(tmp_path / "s", encoder) for _ in range(2))
@@ -75,9 +64,7 @@ def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):
 
 def test_all_who_use_a_server_in_this_process_share_its_locks():
     """The URL names the server; its locks are dropped with the last user."""
-    servers = ServerLocks()
-
-    first, second = servers.of("http://localhost:8000"), servers.of("http://localhost:8000/")
+    first, second = server_locks("http://localhost:8000"), server_locks("http://localhost:8000/")
 
     assert first is second
-    assert servers.of("http://localhost:8001") is not first
+    assert server_locks("http://localhost:8001") is not first

@@ -56,10 +56,3 @@ def test_a_number_comes_back_exactly(jaccard, cosine):
     decision = Decision(decision_id="d", run_id="x", pair=[], jaccard=jaccard, cosine=cosine, action="MERGE")
 
     assert decode(Decision, {ITEM: encode(decision)}) == decision
-
-
-def test_required_fields_are_stored_when_they_are_empty():
-    """An empty text of a turn is a text."""
-    turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="", text="")
-
-    assert decode(Turn, {ITEM: encode(turn)}) == turn

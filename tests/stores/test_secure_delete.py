@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from langgraph_engram.stores.secure_delete import HEADER, blank_free_slots, secure_delete
+from langgraph_engram.stores.chroma_files import HEADER, blank_free_slots, secure_delete
 
 SECRET = b"I live in Quillhaven."
 

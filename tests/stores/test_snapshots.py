@@ -4,7 +4,6 @@ import errno
 import os
 import shutil
 from datetime import timedelta
-from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
+from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import SEARCHABLE
 from langgraph_engram.stores.rows import Rows
 
@@ -174,7 +173,6 @@ def test_a_store_that_was_written_to_and_not_closed_leaves_no_current_snapshot(f
     assert not stamp.exists()
     store.close()
     assert stamp.exists()
-    assert not OPEN_FOLDERS.is_open(folder.resolve(), PART)
 
 
 @pytest.fixture
@@ -207,47 +205,6 @@ def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, 
     other.close()
 
 
-def in_thread(read):
-    """Start to read in a thread, and return it with what it will have read, or the error."""
-    results = []
-
-    def run():
-        try:
-            results.append(read())
-        except StoreError as error:
-            results.append(str(error))
-
-    thread = Thread(target=run)
-    thread.start()
-    return thread, results
-
-
-def test_chroma_that_is_opened_while_the_store_is_closed_is_closed_too(folder, changes, encoder, monkeypatch):
-    """Closing waits until it is open, and nothing opens it again."""
-    write(folder, changes, encoder)
-    opening, closing, clients, original = Event(), Event(), [], folders.open_folder
-
-    def slow(folder):
-        opening.set()
-        closing.wait()
-        clients.append(original(folder))
-        return clients[-1]
-
-    monkeypatch.setattr(folders, "open_folder", slow)
-    store = open_store(folder, encoder)
-    reader, results = in_thread(store._opened)
-    opening.wait()
-    monkeypatch.setattr(snapshots.Snapshots, "write_missing", lambda *_, **__: closing.set())
-
-    store.close()
-    reader.join()
-
-    assert [collections.client for collections in results] == clients
-    assert not hasattr(clients[0]._server, "bindings")
-    with pytest.raises(StoreError, match="is closed: open it again"):
-        store._opened()
-
-
 def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
     """A command line asks for it again; the others of a server are read from the rows in a moment."""
     monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
@@ -264,21 +221,6 @@ def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encod
     store.close()
 
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
-
-
-def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
-    """A search derives more than was there when the snapshot was written, and the next one is spared that."""
-    write(folder, changes, encoder)
-    store = open_store(folder, encoder)
-    expected = store.index(SCOPE).records.mentioned_at.tolist()
-    store.close()
-
-    store = open_store(folder, encoder)
-
-    records = store.index(SCOPE).records
-    assert "mentioned_at" in records.saved_columns
-    assert records.mentioned_at.tolist() == expected
-    store.close()
 
 
 def test_what_was_derived_before_a_write_is_kept(folder, changes, encoder, record):

@@ -1,15 +1,16 @@
-"""Overwrite what Chroma's own files still hold of removed rows (docs/decisions/0023).
+"""Look after Chroma's own files in a folder: overwrite what was removed, and drop what is cut off.
 
-Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not. So the
-log loses all but the newest entry of each row of ours, the full-text index its removed terms, and the file its free
-pages. Slots of a vector index that were never taken hold whatever was in the memory of the process, be it another
-user's text: they are overwritten after each write of it. Vectors in an index are numbers in removed slots; they stay
-until Chroma writes the index anew.
-
-A file says whose rows are being removed, so that the next opening of the folder does what a process that died did not.
+Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not
+(docs/decisions/0023). So the log loses all but the newest entry of each row of ours, the full-text index its removed
+terms, and the file its free pages. Slots of a vector index that were never taken hold whatever was in the memory of the
+process, be it another user's text: they are overwritten after each write of it. Vectors in an index are numbers in
+removed slots; they stay until Chroma writes the index anew. A file says whose rows are being removed, so that the next
+opening of the folder does what a process that died did not.
 """
 
 import logging
+import os
+import shutil
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from langgraph_engram.stores.locks import DATABASE, write_lock
+from langgraph_engram.stores.rows import ITEMS_PREFIX, MEMORIES, PREFIX
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,17 @@ INDEX_HEADER = "header.bin"
 LENGTH_BYTES = 4
 """Bytes in which an index keeps the length of a vector, beside its slots."""
 
+INDEX_LIST = "index_metadata.pickle"
+"""The file of a vector index that lists its rows."""
+PICKLE_END = b"."
+"""How such a file ends."""
+WITHOUT_INDEX = ".engram.without-index"
+"""The file that says that vectors of memories were lost with an index."""
+INDEXES = """
+    SELECT segments.id, collections.name FROM segments JOIN collections ON segments.collection = collections.id
+    WHERE segments.scope = 'VECTOR'
+"""
+
 
 class FolderWrites:
     """The writes of Chroma to a folder, each followed by a blanking of what it left of the process's memory."""
@@ -51,7 +64,7 @@ class FolderWrites:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold off every other write to the folder and every backup of it; blank new slots at the end."""
+        """Hold off every other write to the folder, in whatever process; blank new slots at the end."""
         with write_lock(self.folder):
             try:
                 yield
@@ -106,7 +119,7 @@ def blank_free_slots(header: Path) -> None:
                 file.write(bytes((slots - taken) * size))
 
 
-def is_shortened(header: Path) -> bool:
+def _is_shortened(header: Path) -> bool:
     """Return whether the header of a vector index is cut off, or a file that lacks slots which it says are taken."""
     start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
     files = _files_of_slots(start, header)
@@ -120,3 +133,31 @@ def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int
         path = header.with_name(name)
         if version == 1 and path.exists():
             yield path, slots, taken, size
+
+
+def discard_cut_off_indexes(folder: Path) -> None:
+    """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
+
+    Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
+    Vectors of memories were in the index alone, and a file says that they are to be made anew; those of items are in
+    their rows. Call it before the folder is opened.
+    """
+    database = folder / DATABASE
+    cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
+    if not cut_off or not database.exists():
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
+        names: dict[str, str] = dict(opened.execute(INDEXES))
+        for index in cut_off:
+            name = names.get(index.name, "")
+            if name.startswith(PREFIX) and name.endswith(MEMORIES):
+                (folder / WITHOUT_INDEX).touch()
+            elif not name.startswith(ITEMS_PREFIX):
+                continue
+            shutil.rmtree(index)
+
+
+def _is_cut_off(listed: Path) -> bool:
+    with listed.open("rb") as file:
+        file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
+        return file.read(1) != PICKLE_END or _is_shortened(listed.with_name(INDEX_HEADER))
