@@ -57,12 +57,6 @@ class Draft:
         """Remove an item."""
         self._removed[kind.name].add(kind.id_of(item))
 
-    def extract_anew(self, record: Record) -> None:
-        """Remove a record and extract from its turns again, unless it was merged: its parts are active again."""
-        self.remove(RECORDS, record)
-        if not record.derived_from:
-            self.enqueue("extract", record.source_turn_ids)
-
     def enqueue(self, step: str, turn_ids: Iterable[str], reason: str = REASON) -> None:
         """Note a step to be done again for turns, as far as they are stored."""
         self._steps[step, reason].update(turn_id for turn_id in turn_ids if turn_id in self._index.turns)
@@ -165,24 +159,16 @@ class ScopeExamination:
     def _check_sources(self, record: Record) -> None:
         """A record names turns, an event and records that are stored."""
         sources = record.source_turn_ids
-        if not sources or any(turn not in self.index.turns for turn in sources):
-            self._found["record of missing turns"].append(record.record_id)
-            self._draft.extract_anew(record)
-        elif record.event_id not in self.index.events:
-            self._found["record of a missing event"].append(record.record_id)
-            self._relink(record)
+        are_stored = bool(sources) and all(turn in self.index.turns for turn in sources)
+        if not are_stored or record.event_id not in self.index.events:
+            self._found["record of missing sources"].append(record.record_id)
+            self._draft.remove(RECORDS, record)
+            if not record.derived_from:  # what it was merged from is active again
+                self._draft.enqueue("extract", sources)
         parts = [part for part in record.derived_from if part in self.index.records]
         if len(parts) < len(record.derived_from):
             self._found["lineage of missing records"].append(record.record_id)
             self._draft.update(record, derived_from=parts)
-
-    def _relink(self, record: Record) -> None:
-        sources = set(record.source_turn_ids)
-        events = [event for event in self.index.events.items if not sources.isdisjoint(event.turn_ids)]
-        if events:
-            self._draft.update(record, event_id=events[0].event_id)
-        else:
-            self._draft.extract_anew(record)
 
     def _check_successor(self, record: Record) -> None:
         """A record's status agrees with its successor."""
@@ -228,14 +214,10 @@ class ScopeExamination:
         if not self.verify.enabled or record.status != "active" or record.is_passage or record.derived_from:
             return
         verified = verify_record(record, sources, self._around(sources)) if sources else record
-        if verified.status == "quarantined":
-            self._quarantine("unverified record", record, verified.reject_reason)
-        elif reason := self._recycled_reason(record, sources):
-            self._quarantine("recycled record", record, reason)
-
-    def _quarantine(self, check: str, record: Record, reason: str) -> None:
-        self._found[check].append(record.record_id)
-        self._draft.update(record, status="quarantined", reject_reason=reason)
+        is_supported = verified.status != "quarantined"
+        if reason := self._recycled_reason(record, sources) if is_supported else verified.reject_reason:
+            self._found["unsupported record"].append(record.record_id)
+            self._draft.update(record, status="quarantined", reject_reason=reason)
 
     def _recycled_reason(self, record: Record, sources: Sequence[Turn]) -> str:
         """Return why a record only repeats an earlier one; empty if it does not."""
@@ -272,7 +254,7 @@ class ScopeExamination:
         self._draft.enqueue("synthesize", turns)
         if check == "synthesis of missing memories":
             self._draft.remove(SYNTHESES, synthesis)
-        elif check == "outdated synthesis":
+        else:
             self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
 
     def _defect_of_synthesis(self, synthesis: Synthesis, covered: Sequence[Record], turns: set[str]) -> str:

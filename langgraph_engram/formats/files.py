@@ -8,7 +8,7 @@ langmem or mem0 is read as a message of its user, at the time when it was made: 
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePath
@@ -39,6 +39,9 @@ READ_CONTENTS = frozenset({"text", "multimodal_text"})
 """Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
 SHOWN_IDS = 60
 
+_Memory = tuple[str, str, object, object]
+"""A memory of another program: whose it is, its text, when it was made, and its id."""
+
 
 @dataclass(frozen=True)
 class ParsedFile:
@@ -47,13 +50,6 @@ class ParsedFile:
     format: str
     """The format that it was read as: one of `FORMATS`."""
     sessions: list[Session]
-
-    def __str__(self) -> str:
-        """Return what was read: "whatsapp, 120 messages in 9 sessions"."""
-        messages, sessions = sum(len(session.messages) for session in self.sessions), len(self.sessions)
-        return (
-            f"{self.format}, {messages:,} message{'s'[: messages != 1]} in {sessions:,} session{'s'[: sessions != 1]}"
-        )
 
 
 def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
@@ -234,21 +230,39 @@ def _read_session(session: object, location: str) -> Session:
 
 def _chatgpt_sessions(data: object, sample: str | None) -> list[Session]:
     """Read conversations, oldest first: of each the branch that was last shown, without tools and hidden messages."""
-    conversations = [_conversation(item, place) for place, item in _items(data)]
+    conversations = _items(data, "mapping", Mapping, "a conversation with a mapping")
     if sample is not None:
-        ids = [str(_id(item)) for item in conversations]
-        conversations = [conversations[ids.index(_chosen(ids, sample))]]
+        by_id = {str(_id(item)): item for item in conversations}
+        conversations = [by_id[_chosen([*by_id], sample)]]
     return [Session(_id(item), _spoken(item)) for item in sorted(conversations, key=_begin)]
 
 
 def _langmem_sessions(data: object, sample: str | None) -> list[Session]:
     """Read the memories of one namespace, its parts joined by "/": items as `store.search` gives them."""
-    return _memories("langmem", [_langmem_memory(item, place) for place, item in _items(data)], sample)
+    memories: list[_Memory] = []
+    for item in _items(data, "namespace", (list, str), "an item with namespace, key and value"):
+        parts = item["namespace"]
+        namespace = "/".join(map(str, parts)) if isinstance(parts, list) else str(parts)
+        memories.append((namespace, _text(item.get("value")), item.get("created_at"), item.get("key")))
+    return _memories("langmem", memories, sample)
 
 
 def _mem0_sessions(data: object, sample: str | None) -> list[Session]:
     """Read the memories of one user: a list, or `{"results": [...]}` around it."""
-    return _memories("mem0", [_mem0_memory(item, place) for place, item in _items(_mem0_items(data))], sample)
+    memories: list[_Memory] = [
+        (str(item.get("user_id") or ""), str(item["memory"]), item.get("created_at"), item.get("id"))
+        for item in _items(_mem0_items(data), "memory", str, "an object with a memory")
+    ]
+    return _memories("mem0", memories, sample)
+
+
+def _items(data: object, key: str, types: type | tuple[type, ...], expected: str) -> Sequence[Mapping[str, object]]:
+    """Return the items of a list, or a single one: objects that have a value of such a type."""
+    items = data if isinstance(data, list) else [data]
+    for number, item in enumerate(items):
+        if not isinstance(item, Mapping) or not isinstance(item.get(key), types):
+            raise UnreadableFile(f"expected {expected} at [{number}], not {shown(item)}")
+    return items
 
 
 def _chosen(sources: Sequence[str], sample: str | None) -> str:
@@ -267,41 +281,17 @@ def _chosen(sources: Sequence[str], sample: str | None) -> str:
     raise InvalidInput(f"unknown sample {sample!r}: choose one of {named}")
 
 
-def _langmem_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
-    """Return the namespace of a memory, and the memory as a message."""
-    if not isinstance(item, Mapping) or not isinstance(item.get("namespace"), list | str):
-        raise UnreadableFile(f"expected an item with namespace, key and value at {place}, not {shown(item)}")
-    namespace = item["namespace"]
-    source = namespace if isinstance(namespace, str) else "/".join(map(str, namespace))
-    text, time = _text(item.get("value")), item.get("created_at")
-    return source, {"role": "user", "text": text, "said_at": time, "id": item.get("key")}
-
-
-def _mem0_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
-    """Return the user of a memory, and the memory as a message."""
-    if not isinstance(item, Mapping) or not isinstance(item.get("memory"), str):
-        raise UnreadableFile(f"expected an object with a memory at {place}, not {shown(item)}")
-    text, time = item["memory"], item.get("created_at")
-    return str(item.get("user_id") or ""), {"role": "user", "text": text, "said_at": time, "id": item.get("id")}
-
-
-def _memories(program: str, memories: Sequence[tuple[str, dict[str, object]]], sample: str | None) -> list[Session]:
+def _memories(program: str, memories: Sequence[_Memory], sample: str | None) -> list[Session]:
     """Return the memories of one source as a session, oldest first."""
-    sources = list(dict.fromkeys(source for source, _ in memories))
+    sources = list(dict.fromkeys(source for source, *_ in memories))
     if sample is not None or len(sources) > 1:
         sources = [_chosen(sources, sample)]
     messages: list[Message] = []
-    for number, (source, item) in enumerate(memories):
-        if source in sources and str(item["text"]).strip():
-            messages += to_messages_at(f"[{number}]", item)
+    for number, (source, text, time, key) in enumerate(memories):
+        if source in sources and text.strip():
+            messages += to_messages_at(f"[{number}]", {"role": "user", "text": text, "said_at": time, "id": key})
     messages.sort(key=lambda message: message.said_at.timestamp() if message.said_at else 0)
     return [Session("-".join(filter(None, [program, *sources])), messages)]
-
-
-def _items(data: object) -> Iterator[tuple[str, object]]:
-    """Yield the items of a list, or a single one, each after its place in errors."""
-    for number, item in enumerate(data if isinstance(data, list) else [data]):
-        yield f"[{number}]", item
 
 
 def _text(value: object) -> str:
@@ -322,12 +312,6 @@ def _mem0_items(data: object) -> object:
 
 def _first(data: object) -> Mapping[str, object]:
     return _mapping(data[0] if isinstance(data, list) and data else data)
-
-
-def _conversation(item: object, place: str) -> Mapping[str, object]:
-    if not isinstance(item, Mapping) or not isinstance(item.get("mapping"), Mapping):
-        raise UnreadableFile(f"expected a conversation with a mapping at {place}, not {shown(item)}")
-    return item
 
 
 def _id(conversation: Mapping[str, object]) -> str | None:

@@ -10,8 +10,6 @@ import typer
 
 from langgraph_engram.cli.options import Defaults, Invocation
 from langgraph_engram.cli.remember import print_receipt
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import PendingTask
 
@@ -150,27 +148,6 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("9 turns stored")
     assert "1 turn not stored (said in thread t); 2 turns can be found, but later steps are pending (nothing" in printed
-
-
-def out_of_reach(self, texts):
-    raise EncoderUnavailable("nothing answers")
-
-
-@pytest.mark.parametrize("command", ["load", "remember"])
-def test_a_failure_before_anything_is_stored_leaves_no_folder(remembered, tmp_path, monkeypatch, command):
-    """Neither for a file that is none nor for an encoder that does not answer; what was there stays."""
-    good, bad, store = str(tmp_path / "all.jsonl"), tmp_path / "bad.jsonl", tmp_path / "new" / "store"
-    bad.write_text("{")
-    assert remembered("export", good, "--all")[0] == 0
-    if command == "remember":
-        good = str(tmp_path / "conversation.json")
-
-    assert remembered(command, str(bad), "--user", "ana", "--store", str(store))[0] == 2
-    monkeypatch.setattr(HashingEncoder, "encode", out_of_reach)
-    code, _, complaint = remembered(command, good, "--user", "ana", "--store", str(store))
-    assert (code, complaint.count("\n")) == (1, 1)
-    assert not store.parent.exists()
-    assert (tmp_path / "store" / "chroma.sqlite3").exists()
 
 
 def test_a_retry_makes_no_store(engram, tmp_path):
