@@ -36,17 +36,10 @@ METADATA = "metadata."
 SIGNS = {"=": "$in", "!=": "$nin", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
 FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
 
-
 RecordId = Annotated[
-    str,
-    typer.Argument(
-        metavar="RECORD_ID", help="The record, by its id or the first characters of it; `engram show` lists the ids."
-    ),
+    str, typer.Argument(metavar="RECORD_ID", help="Its id, or the id's first characters; `engram show` lists them.")
 ]
-User = Annotated[
-    str,
-    typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", envvar="ENGRAM_USER"),
-]
+User = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", envvar="ENGRAM_USER")]
 Tenant = Annotated[str, typer.Option(help="The organisation of the user.")]
 Agent = Annotated[str | None, typer.Option(help="The agent whose memory of the user it is.")]
 Store = Annotated[

@@ -81,12 +81,7 @@ def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") ->
     typer.echo(json.dumps(to_jsonable_python(result), indent=2))
 
 
-def print_result(
-    command: Invocation,
-    result: "BaseModel | Sequence[BaseModel]",
-    line: str,
-    pending: "Sequence[PendingTask]" = (),
-) -> None:
+def print_result(command: Invocation, result: "BaseModel", line: str, pending: "Sequence[PendingTask]" = ()) -> None:
     """Print a result: as JSON where that is asked for, else in one line, and below it what is left to do."""
     if command.as_json:
         print_json(result)

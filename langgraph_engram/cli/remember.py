@@ -139,12 +139,6 @@ def recall(
     search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of evidence.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first N passages of a --search only.")] = None,
-    stop: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="How weak a passage ends a --search, as a share of the best; 0 to fill the budget."
-        ),
-    ] = None,
     now: Annotated[
         str | None,
         typer.Option(help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]'),
@@ -159,22 +153,15 @@ def recall(
     """Answer a question from memory, with the evidence that the answer rests on."""
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
-    if stop is not None and not search:
-        raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
     encoder = _loading_encoder(command)
     from langgraph_engram.formats.messages import read_moment, read_until
 
-    asked: dict[str, Any] = {
-        "budget": budget,
-        "now": read_moment(now),
-        "as_of": read_until(as_of),
-        "filters": read_filters(filters),
-    }
+    asked: dict[str, Any] = {"now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
     with progress("remembering"), command.open_existing(encoder) as memory:
         if search:
-            recollection = memory.search(question, limit=limit, stop=stop, **asked, **command.scope)
+            recollection = memory.search(question, budget=budget, limit=limit, **asked, **command.scope)
         else:
-            recollection = memory.recall(question, answer_style=style, **asked, **command.scope)
+            recollection = memory.recall(question, budget=budget, answer_style=style, **asked, **command.scope)
     if command.as_json:
         print_json(recollection)
     else:

@@ -7,6 +7,7 @@ langmem or mem0 is read as a message of its user, at the time when it was made: 
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,7 @@ from langgraph_engram.state import Message
 EXPORT_FORMAT = "langgraph-engram"
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 UNTERMINATED_STRING = "Unterminated string"
-EXTRA_DATA = "Extra data"
-"""The parser's error at a second document: the file may be JSON lines."""
+VISIBLE = re.compile(r"\S")
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
 MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
 TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
@@ -139,17 +139,20 @@ def decode(raw: bytes, name: str) -> str:
 
 
 def parse_json(text: str, name: str) -> object:
-    """Parse one JSON document, or a list of one document a line; an error has the line and column."""
+    """Parse one JSON document, or a list of several, one after another; an error has the line and column."""
     if not text.strip():
         raise UnreadableFile(f"{name}: expected JSON, but the file is empty")
+    documents: list[object] = []
+    decoder, position = json.JSONDecoder(), 0
     try:
-        return json.loads(text)
+        while found := VISIBLE.search(text, position):
+            document, position = decoder.raw_decode(text, found.start())
+            documents.append(document)
     except json.JSONDecodeError as error:
-        if error.msg != EXTRA_DATA:
-            raise UnreadableFile(_syntax_error(name, error, error.lineno)) from error
-        return _parse_json_lines(text, name, error)
+        raise UnreadableFile(_syntax_error(name, error)) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
+    return documents[0] if len(documents) == 1 else documents
 
 
 def _recognised_json(data: object) -> str:
@@ -181,26 +184,10 @@ def _recognised_text(text: str, name: str) -> str:
     raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
 
 
-def _parse_json_lines(text: str, name: str, as_document: json.JSONDecodeError) -> list[object]:
-    documents: list[object] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            documents.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            if documents:
-                raise UnreadableFile(_syntax_error(name, error, number)) from error
-            raise UnreadableFile(_syntax_error(name, as_document, as_document.lineno)) from error
-        except (ValueError, RecursionError) as error:
-            raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size at line {number}") from error
-    return documents
-
-
-def _syntax_error(name: str, error: json.JSONDecodeError, line: int) -> str:
+def _syntax_error(name: str, error: json.JSONDecodeError) -> str:
     truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
-    problem = "cut off" if truncated else "broken"
-    return f"{name}: expected JSON or JSON lines, {problem} at line {line}, column {error.colno}: {error.msg}"
+    place = f"{'cut off' if truncated else 'broken'} at line {error.lineno}, column {error.colno}"
+    return f"{name}: expected JSON or JSON lines, {place}: {error.msg}"
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # noqa: ARG001

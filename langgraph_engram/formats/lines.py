@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import StringIO
+from itertools import groupby
 from pathlib import PurePath
 from typing import get_args
 
@@ -30,7 +31,6 @@ MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 APP_MARK = "\u200e"
 """WhatsApp sets it before what it writes itself: of pictures, calls, changes of the group."""
 APP_WORDS = re.compile(rf"(?:{APP_MARK}[^\n]*|<[^<>\n]+>)(?:\n|$)|\s*{APP_MARK}<[^<>]*>\s*$")
-PARAGRAPHS = re.compile(r"\n\s*\n")
 DELIMITERS = ",;\t|"
 SECONDS = re.compile(r"\d{9,}(\.\d+)?")
 """A number of so many digits is seconds since 1970; of eight it is a day, 20240501."""
@@ -115,14 +115,12 @@ def dialogue_sessions(text: str, name: str, date_order: DateOrder | None = None)
 
 def note_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
     """Read plain text: each paragraph is a message of the user."""
-    rows, line = [], 1
-    for part in re.split(f"({PARAGRAPHS.pattern})", text):
-        if part.strip():
-            rows.append(
-                _Row(line + part[: len(part) - len(part.lstrip())].count("\n"), {"text": part.strip()}, _stem(name))
-            )
-        line += part.count("\n")
-    return _sessions(rows)
+    lines = enumerate(text.split("\n"), start=1)
+    paragraphs = [[*group] for is_blank, group in groupby(lines, lambda line: not line[1].strip()) if not is_blank]
+    return _sessions(
+        _Row(paragraph[0][0], {"text": "\n".join(line for _, line in paragraph)}, _stem(name))
+        for paragraph in paragraphs
+    )
 
 
 def _lines(text: str, begin: Callable[[int, str], _Row | None], expected: str) -> list[_Row]:
