@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from langgraph_engram.cli.options import Filter, Invocation, RecordId, read_filters, shared
-from langgraph_engram.cli.output import (
-    format_count,
-    one_line,
-    print_json,
-    print_next_steps,
-    print_table,
-    print_text,
-)
+from langgraph_engram.cli.output import format_count, one_line, print_json, print_next_steps, print_table, print_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePath
+from typing import Any
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
 from langgraph_engram.formats.lines import (
@@ -245,7 +246,7 @@ def _mem0_sessions(data: object, sample: str | None) -> list[Session]:
 
 def _items(data: object, key: str, types: type | tuple[type, ...], expected: str) -> Sequence[Mapping[str, object]]:
     """Return the items of a list, or a single one: objects that have a value of such a type."""
-    items = data if isinstance(data, list) else [data]
+    items: list[Any] = data if isinstance(data, list) else [data]
     for number, item in enumerate(items):
         if not isinstance(item, Mapping) or not isinstance(item.get(key), types):
             raise UnreadableFile(f"expected {expected} at [{number}], not {shown(item)}")

@@ -142,7 +142,7 @@ def test_what_is_left_to_do_is_said(two_turns, tmp_path, monkeypatch, more):
     """Of a synthesis that went the rest is pending, and its command names the same memory; the record's turns stay."""
     monkeypatch.chdir(tmp_path)
     whose = ["--user", "ana", *shlex.split(more)]
-    two_turns("remember", "messages.json", *whose)
+    two_turns("remember", "messages.json", "--session", "one", *whose)
     (record,) = (item for item in json.loads(two_turns("show", *whose, "--json")[1]) if "cello" in item["content"])
 
     _, out, _ = two_turns("forget", *whose, "--record", record["record_id"], "--yes")

@@ -84,7 +84,7 @@ def test_an_order_that_stays_uncertain_is_asked_for():
 
 
 def test_a_table_is_read_by_the_titles_of_its_columns():
-    """Any usual delimiter and title; sessions by their column; times in ISO, in numbers, in seconds, in eight digits."""
+    """Any usual delimiter and title; sessions by their column; times in ISO, in numbers, seconds or eight digits."""
     parsed = parse(
         'Author;Message;Date;Session\nAna;"I keep; bees.";2024-06-13T09:15:00+02:00;one\n'
         "Ben;Since when?;13/06/2024 09:16;one\nAna;2019.;1718269000;two\nBen;Oh.;20240613;two\n",
