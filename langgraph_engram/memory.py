@@ -385,18 +385,17 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         *,
         user_id: str | None = None,
         everyone: bool = False,
-        session_id: str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> ExportReceipt:
-        """Write what is stored of a user, a session, or everyone to JSON lines, .gz or not (docs/guides/export.md)."""
+        """Write what is stored of a user, or of everyone, to JSON lines, .gz or not (docs/guides/export.md)."""
         scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
-        return export_file(self._opened, Path(path), scope, session_id, everyone=everyone)
+        return export_file(self._opened, Path(path), scope, everyone=everyone)
 
     def load(
         self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
     ) -> LoadReceipt:
-        """Load a file of `export`, or a JSON document of lists by kind. Loading twice adds nothing; no model is asked.
+        """Load a file of `export`. Loading twice adds nothing; no model is asked.
 
         Args:
             user_id: Whose memory it becomes; by default everybody keeps their own.
@@ -405,7 +404,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
-        return Doctor(self._opened, self._checkpointer, self.settings, self._reads.search, fix).run()
+        return Doctor(self._opened, self._checkpointer, self.settings, fix).run()
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)

@@ -23,7 +23,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.chroma_files import secure_delete
 from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
 from langgraph_engram.stores.locks import DATABASE
-from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_hash, scope_of, unused_collections
+from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_of, unused_collections
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -34,12 +34,9 @@ DEFECTS = {
     "row without a kind": ("nobody's search finds it", ""),
     "row without a scope": ("nobody's search finds it", ""),
     "unreadable row": ("a field is missing or wrong, and its scope cannot be loaded", ""),
-    "row of another scope": ("its id says that it is another user's than its scope", ""),
-    "row under another id": ("it would be stored twice", ""),
+    "row under another id": ("its id is that of another user, or of another item", ""),
     "outdated text": ("the row holds another text than its item", REWRITE),
-    "missing vector": ("no search by meaning finds it, and loading fails", REWRITE),
-    "invalid vector": ("not of length 1", REWRITE),
-    "vector of another text": ("the encoder gives another one", REWRITE),
+    "wrong vector": ("it has none, one whose length is not 1, or another than the encoder gives", REWRITE),
     "encoder fingerprint": ("the encoder gives other vectors than when it wrote them", "encodes all of them anew"),
     "missing words": ("no search of Chroma by words finds it", REWRITE),
     "residue in the log": ("removed rows are still in Chroma's log", "overwrites them"),
@@ -125,14 +122,12 @@ class Examination:
     def _check_vectors(self, kind: Kind[Any], rows: Sequence[_Row]) -> list[str]:
         """Return the ids of the rows whose vectors are not those of their texts."""
         vectors = dict(_stored_vectors(self.collections.memories, [row.key for row in rows]))
-        missing = [row.key for row in rows if row.key not in vectors]
-        self._found["missing vector"] += missing
-        if kind not in SEARCHABLE:
-            return missing
-        invalid = [key for key, vector in vectors.items() if not abs(float(np.linalg.norm(vector)) - 1) < UNIT]
-        self._found["invalid vector"] += invalid
-        damaged = {*missing, *invalid}
-        return [*damaged, *self._of_another_text(kind, [row for row in rows if row.key not in damaged], vectors)]
+        sound = {key for key, vector in vectors.items() if abs(float(np.linalg.norm(vector)) - 1) < UNIT}
+        kept = sound if kind in SEARCHABLE else vectors.keys()
+        wrong = [row.key for row in rows if row.key not in kept]
+        self._found["wrong vector"] += wrong
+        searched = [row for row in rows if row.key in sound] if kind in SEARCHABLE else []
+        return [*wrong, *self._of_another_text(kind, searched, vectors)]
 
     def _of_another_text(self, kind: Kind[Any], rows: Sequence[_Row], vectors: Mapping[str, Vectors]) -> list[str]:
         """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
@@ -153,7 +148,7 @@ class Examination:
         if len(others) > max(len(sample) // 2, 1):
             self._found["encoder fingerprint"] += others
             return [row.key for row in rows]
-        self._found["vector of another text"] += others
+        self._found["wrong vector"] += others
         return others
 
     def _encoded(self, texts: Sequence[Sequence[str]]) -> Vectors:
@@ -213,8 +208,6 @@ def _read_row(key: str, metadata: Mapping[str, Any]) -> _Row | str:
         item = decode(kind.model, metadata)
     except (ValidationError, ValueError):
         return "unreadable row"
-    if key.partition(":")[0] != scope_hash(scope):
-        return "row of another scope"
     return _Row(key, scope, kind, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
 
 

@@ -169,7 +169,7 @@ def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
         OPEN_FOLDERS.release(folder, PART)
         raise
     (folder / WITHOUT_INDEX).unlink()
-    lost = sum(len(finding.ids) for finding in found if finding.check == "missing vector")
+    lost = sum(len(finding.ids) for finding in found if finding.check == "wrong vector")
     log.warning("a process died as Chroma wrote the index of %s: %d vectors were made anew", folder, lost)
 
 

@@ -12,7 +12,7 @@ import typer
 
 from engram_lab.opening import RULES, Opener
 from langgraph_engram.cli.options import AsJson, Model, Preset
-from langgraph_engram.cli.output import print_json, print_table, progress_bar
+from langgraph_engram.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
@@ -88,7 +88,7 @@ def _measuring(name: str) -> Callable[..., None]:
         opened = Opener.of(context)
         shared = opened.encoder(encoder, keep=name == "longmemeval", vectors=vectors)
         setup = opened.setup(name, preset, writer or model, reader or model, shared, without)
-        with progress_bar("reading") as bar:
+        with progress("reading") as bar:
             figures = run(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
         _print_figures(figures, as_json, without)
 
@@ -131,7 +131,7 @@ def reading(
     opened = Opener.of(context)
     shared = opened.encoder(encoder)
     setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
-    with progress_bar("reading") as bar:
+    with progress("reading") as bar:
         figures = run_reading(
             file, setups, sample_id=sample, most=most, out=out, full=full, compress_rate=compress,
             concurrency=concurrency, progress=bar,
@@ -166,7 +166,7 @@ def judge(
     from engram_lab.judge import run_judge
 
     judging = Opener.of(context).model(model, temperature=0.0, concurrency=concurrency)
-    with progress_bar("reading") as bar:
+    with progress("reading") as bar:
         figures = run_judge(lines, judging, protocol, errors=errors, concurrency=concurrency, progress=bar)
     _print_figures(figures, as_json)
 
@@ -182,7 +182,7 @@ def cost(
     opened = Opener.of(context)
     settings = left_out(opened.configuration(preset=preset).settings, without or ())
     encoder = opened.encoder()
-    with progress_bar("reading") as bar:
+    with progress("reading") as bar:
         figures = run_cost(file, lambda folder, model: opened.memory(folder, model, settings, encoder), progress=bar)
     _print_figures(figures, as_json, without)
 
@@ -203,7 +203,7 @@ def segmentation(
     opened = Opener.of(context)
     settings = opened.configuration(preset=preset).settings
     memory = opened.memory(MEMORY, opened.model(model), settings, opened.encoder())
-    with memory, progress_bar("reading") as bar:
+    with memory, progress("reading") as bar:
         figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
     _print_figures({"preset": settings.preset, **figures}, as_json)
 
@@ -232,7 +232,7 @@ def speed(
     def open_memory(folder: str, shared: "Encoder") -> "Memory":
         return opened.memory(folder, RULES, settings, shared)
 
-    with progress_bar("reading") as bar:
+    with progress("reading") as bar:
         if against:
             names = [name.strip() for name in against.split(",") if name.strip()]
             figures = run_against(open_memory, lambda: opened.encoder(encoder), names, texts=records, progress=bar)

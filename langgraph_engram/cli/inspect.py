@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from langgraph_engram.cli.options import Filter, Invocation, RecordId, read_filters, shared
-from langgraph_engram.cli.output import (
-    format_count,
-    one_line,
-    print_json,
-    print_next_steps,
-    print_table,
-    print_text,
-)
+from langgraph_engram.cli.output import format_count, one_line, print_json, print_next_steps, print_table, print_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,36 +16,21 @@ if TYPE_CHECKING:
 
 
 ShownKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
-COLUMNS: dict[ShownKind, dict[str, str]] = {
-    "records": {
-        "said": "mentioned_at", "type": "memory_type", "status": "status", "content": "content",
-        "from": "event_start", "to": "event_end", "place": "location", "why": "reason",
-        "conflicts": "conflicts_with", "metadata": "metadata", "id": "record_id",
-    },
-    "events": {
-        "started": "started_at", "session": "session_id", "no.": "seq", "turns": "turn_ids", "status": "status",
-        "topics": "topics", "summary": "summary", "id": "event_id",
-    },
-    "boundaries": {
-        "at": "at", "session": "session_id", "kind": "kind", "p": "p_eb", "text": "text", "id": "boundary_id",
-    },
-    "syntheses": {
-        "from": "window_start", "to": "window_end", "status": "status", "records": "covered_record_ids",
-        "text": "text", "id": "synthesis_id",
-    },
-    "decisions": {
-        "decided": "decided_at", "action": "action", "jaccard": "jaccard", "cosine": "cosine", "reason": "reason",
-        "records": "pair", "run": "run_id", "undone": "undone_at", "id": "decision_id",
-    },
-    "turns": {
-        "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",
-        "images": "captions", "metadata": "metadata", "id": "turn_id",
-    },
-    "profile": {
-        "said": "mentioned_at", "kind": "standing", "speaker": "speaker", "content": "content", "id": "record_id",
-    },
+COLUMNS: dict[ShownKind, tuple[str, ...]] = {
+    "records": (
+        "mentioned_at", "memory_type", "status", "content", "event_start", "event_end", "location", "reason",
+        "conflicts_with", "metadata", "record_id",
+    ),
+    "events": ("started_at", "session_id", "seq", "turn_ids", "status", "topics", "summary", "event_id"),
+    "boundaries": ("at", "session_id", "kind", "p_eb", "text", "boundary_id"),
+    "syntheses": ("window_start", "window_end", "status", "covered_record_ids", "text", "synthesis_id"),
+    "decisions": (
+        "decided_at", "action", "jaccard", "cosine", "reason", "pair", "run_id", "undone_at", "decision_id",
+    ),
+    "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "metadata", "turn_id"),
+    "profile": ("mentioned_at", "standing", "speaker", "content", "record_id"),
 }  # fmt: skip
-"""The title of each column, and the field that it shows."""
+"""The fields that are shown, each under its name."""
 LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})
 """Lists of which only the length is shown, where it is not 0; `--json` has them whole."""
 DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
@@ -78,8 +56,8 @@ def show(
 
 
 def _print_items(kind: ShownKind, items: "Sequence[BaseModel]") -> None:
-    fields = COLUMNS[kind].values()
-    print_table([*COLUMNS[kind]], [[format_cell(field, getattr(item, field)) for field in fields] for item in items])
+    fields = COLUMNS[kind]
+    print_table(fields, [[format_cell(field, getattr(item, field)) for field in fields] for item in items])
 
 
 def format_cell(field: str, value: object) -> str:

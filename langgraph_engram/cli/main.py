@@ -66,9 +66,6 @@ def engram(
     version: Annotated[  # noqa: ARG001 - printed by its callback
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[  # noqa: ARG001 - read by `run`
-        bool, typer.Option("--debug", help=f"Show tracebacks and logs, as {DEBUG_VARIABLE}=1 does.")
-    ] = False,
 ) -> None:
     """Long-term memory for LangGraph agents.
 
@@ -116,7 +113,7 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    debugging = _debugging(arguments)
+    debugging = bool(os.environ.get(DEBUG_VARIABLE))
     logging.basicConfig(level=logging.INFO if debugging else logging.ERROR)
     if not debugging:
         sys.excepthook = partial(report_bug, wants_json(arguments))
@@ -133,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
     except USAGE_ERROR as error:
         return fail(_usage(error), MISUSED, as_json)
     except (EngramError, OSError) as error:
-        if _debugging(arguments):
+        if os.environ.get(DEBUG_VARIABLE):
             traceback.print_exception(error)
         return fail(str(error), MISUSED if isinstance(error, InvalidInput) else FAILED, as_json)
     except (KeyboardInterrupt, typer.Abort):
@@ -148,10 +145,6 @@ def _usage(error: typer.BadParameter) -> str:
     command = error.ctx.command_path if error.ctx else "engram"
     message = error.format_message().replace("Value error, ", "")  # which typer puts before a choice that is none
     return f"{message} (see {command} --help)"
-
-
-def _debugging(arguments: Sequence[str]) -> bool:
-    return "--debug" in arguments or bool(os.environ.get(DEBUG_VARIABLE))
 
 
 if __name__ == "__main__":

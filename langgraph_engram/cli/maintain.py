@@ -14,7 +14,7 @@ from langgraph_engram.cli.output import (
     print_json,
     print_result,
     print_text,
-    spinner,
+    progress,
 )
 from langgraph_engram.errors import EncoderMismatch, InvalidInput
 
@@ -35,14 +35,12 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; gzipped if its name ends in .gz.")],
     only_user: AnyUser = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user, of all tenants and agents.")] = False,
-    session: Annotated[str | None, typer.Option(help="The only session to export.")] = None,
 ) -> None:
     """Write all that is stored of a user, or of all, to a file that `engram load` reads."""
     if only_user is None and not everyone:
         raise InvalidInput("whose memory is exported? Name one with --user, or everybody with --all")
-    with spinner("exporting"), command.open_existing() as memory:
-        scope = {**command.scope, "user_id": only_user}
-        receipt = memory.export(file, everyone=everyone, session_id=session, **scope)
+    with progress("exporting"), command.open_existing() as memory:
+        receipt = memory.export(file, everyone=everyone, **{**command.scope, "user_id": only_user})
     print_result(command, receipt, f"exported to {receipt.path}: {_format_counts(receipt)}")
 
 
@@ -53,7 +51,7 @@ def load(
     only_user: AnyUser = None,
 ) -> None:
     """Load an exported file: everybody's own, or as the memory of one user. Loading twice adds nothing."""
-    with spinner("loading"), command.open_or_make() as memory:
+    with progress("loading"), command.open() as memory:
         receipt = memory.load(file, **{**command.scope, "user_id": only_user})
     loaded = sum(receipt.model_dump(exclude={"path", "scopes", "known", "differing"}).values())
     print_result(command, receipt, f"loaded: {_format_counts(receipt)}" if loaded else "nothing new: all was stored")
@@ -73,7 +71,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be rebuilt from the stored turns.")] = False,
 ) -> None:
     """Examine a whole store without a model. Exit code 3: something is wrong, and was not mended."""
-    with spinner("examining the store"):
+    with progress("examining the store"):
         diagnosis = _examine(replace(command, model="rules"), fix)
     if command.as_json:
         print_json(diagnosis)

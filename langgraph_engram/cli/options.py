@@ -8,8 +8,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.errors import InvalidInput, InvalidSetting, StoreError
+from langgraph_engram.errors import InvalidInput, InvalidSetting
 
 if TYPE_CHECKING:
     from langgraph_engram.config import Configuration
@@ -36,25 +36,10 @@ METADATA = "metadata."
 SIGNS = {"=": "$in", "!=": "$nin", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
 FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
 
-
-def _checked_user(user: str) -> str:
-    if not user.strip():
-        raise typer.BadParameter("it is empty: name the user")
-    return user
-
-
 RecordId = Annotated[
-    str,
-    typer.Argument(
-        metavar="RECORD_ID", help="The record, by its id or the first characters of it; `engram show` lists the ids."
-    ),
+    str, typer.Argument(metavar="RECORD_ID", help="Its id, or the id's first characters; `engram show` lists them.")
 ]
-User = Annotated[
-    str,
-    typer.Option(
-        "--user", "-u", metavar="USER", help="Whose memory it is.", callback=_checked_user, envvar="ENGRAM_USER"
-    ),
-]
+User = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", envvar="ENGRAM_USER")]
 Tenant = Annotated[str, typer.Option(help="The organisation of the user.")]
 Agent = Annotated[str | None, typer.Option(help="The agent whose memory of the user it is.")]
 Store = Annotated[
@@ -212,24 +197,6 @@ class Invocation:
         if kind_of_location(store) != "server" and not Path(store).exists():
             raise InvalidInput(f"no memory at {store!r}: remember something first, or name the folder with --store")
         return self.open(encoder)
-
-    @contextmanager
-    def open_or_make(self) -> "Iterator[Memory]":
-        """Open a memory to write to. A failure before anything is stored leaves no folder that was not there."""
-        from langgraph_engram.stores.base import kind_of_location
-        from langgraph_engram.stores.locks import missing_folders, remove_folders
-
-        store = self.choice.store
-        is_folder = kind_of_location(store) == "folder"
-        made = missing_folders(Path(store).expanduser().resolve()) if is_folder else []
-        with ExitStack() as closed, self.open() as memory:
-            try:
-                yield memory
-            except BaseException:
-                with suppress(StoreError):
-                    if not memory.store.scopes():
-                        closed.callback(remove_folders, made)
-                raise
 
     def pending(self, memory: "Memory") -> "list[PendingTask]":
         """Return what is left to do for the user."""

@@ -9,15 +9,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from textwrap import wrap
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from langgraph_engram.cli.options import Invocation
@@ -32,10 +29,9 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 """Exit codes."""
 DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-NO_BREAK = "\xa0"
 MIN_WIDTH = 20
-SHORT_CELL, LONG_WORD = 16, 48
-"""Columns of a cell that is never broken, and of one word, such as an id, that is not."""
+SHORT_CELL = 16
+"""Characters of words, such as a time, that stand beside other cells."""
 ITEMS = {"turns": "turn", "events": "event", "records": "record", "syntheses": "synthesis", "decisions": "decision"}
 """The counts that receipts have in common, and what each one is of."""
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
@@ -63,27 +59,19 @@ def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows: in a pipe as lines of tab-separated cells, on a terminal as a block of the cells that are filled.
 
-    In a block short cells stand side by side, and each longer one on lines of its own.
+    In a block short cells and ids stand side by side, and each longer one on lines of its own.
     """
-    console = Console(highlight=False)
     printable = [[one_line(cell) for cell in row] for row in rows]
-    if not console.is_terminal:
+    if not Console().is_terminal:
         for line in [titles, *printable]:
             typer.echo("\t".join(line))
         return
-    is_short = [all(map(_is_short, cells)) for cells in zip(*printable, strict=True)]
     for row in printable:
-        cells = [(title, cell, short) for title, cell, short in zip(titles, row, is_short, strict=True) if cell]
-        pairs = [f"{title} {cell}".replace(" ", NO_BREAK) for title, cell, short in cells if short]
-        for line in wrap("  ".join(pairs), console.width, break_long_words=False, break_on_hyphens=False):
-            print_text(line.replace(NO_BREAK, " "), "bold")
-        for title, cell, _ in (filled for filled in cells if not filled[-1]):
+        filled = [(title, cell) for title, cell in zip(titles, row, strict=True) if cell]
+        longer = {title: cell for title, cell in filled if " " in cell and len(cell) > SHORT_CELL}
+        print_text("  ".join(f"{title} {cell}" for title, cell in filled if title not in longer), "bold", hang=2)
+        for title, cell in longer.items():
             print_text(f"{title}: {cell}", indent=2, hang=2)
-
-
-def _is_short(cell: str) -> bool:
-    """Return whether a cell is short, or a single word to copy."""
-    return cell_len(cell) <= (SHORT_CELL if " " in cell else LONG_WORD)
 
 
 def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") -> None:
@@ -93,12 +81,7 @@ def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") ->
     typer.echo(json.dumps(to_jsonable_python(result), indent=2))
 
 
-def print_result(
-    command: Invocation,
-    result: "BaseModel | Sequence[BaseModel]",
-    line: str,
-    pending: "Sequence[PendingTask]" = (),
-) -> None:
+def print_result(command: Invocation, result: "BaseModel", line: str, pending: "Sequence[PendingTask]" = ()) -> None:
     """Print a result: as JSON where that is asked for, else in one line, and below it what is left to do."""
     if command.as_json:
         print_json(result)
@@ -108,40 +91,18 @@ def print_result(
 
 
 @contextmanager
-def spinner(first_step: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done while the context lasts, where it is unknown how much of it is left.
-
-    Yields:
-        A function that changes the text.
-    """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(escape(first_step)) as status:
-        yield lambda text: status.update(escape(text))
-
-
-@contextmanager
-def progress_bar(first_step: str) -> Iterator[Callable[[str, int, int], None]]:
+def progress(first_step: str) -> Iterator[Callable[..., None]]:
     """Show progress while the context lasts; nothing of it stays on the screen.
 
     Yields:
-        A function that shows the current step, how much is done, and how much there is.
+        A function that shows the current step and, where they are known, how much is done and how much there is.
     """
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-        disable=not console.is_terminal,
-    ) as progress:
-        task = progress.add_task(first_step, total=None)
-        yield lambda step, done, total: progress.update(task, description=step, completed=done, total=total)
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    with console.status(escape(first_step)) as status:
+        yield lambda step, done=0, total=0: status.update(escape(f"{step} {done:,}/{total:,}" if total else step))
 
 
 def fail(message: str, code: int, as_json: bool) -> int:
@@ -211,6 +172,12 @@ def format_receipt(receipt: "Receipt") -> str:
     return ", ".join(filter(None, parts))
 
 
+def print_counts(receipt: "Receipt") -> None:
+    """Print what a write did and cost."""
+    print_text(format_receipt(receipt), "bold")
+    print_text(f"cost: {format_cost(receipt.usage)}", "dim")
+
+
 def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
     """Print an answer, or what a search found: verdict, evidence, what is missing, and the cost."""
     for line in (recollection.answer or "").splitlines():
@@ -220,7 +187,7 @@ def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
     for number, evidence in _shown_evidence(recollection):
         print_text(f"[{number}] {one_line(evidence.text)}", indent=indent + 2, hang=4)
     for missing in recollection.missing:
-        print_text(f"missing: {_shortened(one_line(missing))}", "yellow", indent)
+        print_text(f"missing: {one_line(missing)[:MISSING_CHARACTERS]}", "yellow", indent)
     for note in recollection.notes:
         print_text(f"note: {one_line(note)}", "yellow", indent)
     print_text(f"cost: {format_cost(recollection.usage)}", "dim", indent)
@@ -255,7 +222,3 @@ def _shown_evidence(recollection: "Recollection") -> "list[tuple[int, Evidence]]
         return []
     numbers = cited_numbers(recollection.answer)
     return [(number, evidence) for number, evidence in numbered if number in numbers] or numbered[:SHOWN_EVIDENCE]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MISSING_CHARACTERS else f"{text[:MISSING_CHARACTERS].rstrip()}..."

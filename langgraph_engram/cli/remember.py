@@ -1,9 +1,7 @@
 """`engram remember`, `retry` and `recall`: write conversations into memory, finish what is pending, and ask."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,24 +11,21 @@ from langgraph_engram.cli.options import Filter, Invocation, read_filters, read_
 from langgraph_engram.cli.output import (
     FAILED,
     fail,
-    format_cost,
     format_count,
-    format_receipt,
     next_steps,
     one_line,
+    print_counts,
     print_json,
     print_recollection,
     print_text,
-    progress_bar,
-    spinner,
+    progress,
 )
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.formats.messages import Session
-    from langgraph_engram.memory import Memory
-    from langgraph_engram.results import Receipt, Recollection
+    from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
 
 STANDARD_INPUT = Path("-")
@@ -76,11 +71,13 @@ def remember(
     raw, name = (sys.stdin.buffer.read(), "standard input") if is_standard else (read_bytes(str(file)), str(file))
     read = parse_conversations(raw, name, file_format, sample, date_order)
     sessions = _renamed(read.sessions, session)
-    with progress_bar("opening the memory") as bar, command.open_or_make() as memory:
-        receipt = memory.remember_sessions(sessions, progress=bar, metadata=given, **command.scope)
+    with progress("opening the memory") as show_step, command.open() as memory:
+        receipt = memory.remember_sessions(sessions, progress=show_step, metadata=given, **command.scope)
         pending = command.pending(memory)
     if not command.as_json:
-        print_text(f"read as {read}", "dim")
+        messages = sum(len(session.messages) for session in sessions)
+        size = f"{format_count(messages, 'message')} in {format_count(len(sessions), 'session')}"
+        print_text(f"read as {read.format}, {size}", "dim")
     print_receipt(receipt, pending, command)
 
 
@@ -98,7 +95,7 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def retry(command: Invocation) -> None:
     """Run what is pending again, and nothing else."""
-    with spinner("trying again"), command.open_existing() as memory:
+    with progress("trying again"), command.open_existing() as memory:
         waiting = command.pending(memory)
         receipt = memory.retry(**command.scope)
         pending = command.pending(memory)
@@ -112,19 +109,14 @@ def print_receipt(receipt: "Receipt", pending: "list[PendingTask]", command: Inv
     """Print a receipt and what is pending; fail with code 1 where turns are pending and no record came of any."""
     if receipt.pending and not receipt.records and not receipt.quarantined:
         if not command.as_json:
-            _print_counts(receipt)
+            print_counts(receipt)
         raise typer.Exit(fail(f"nothing was extracted: {_advice(pending, command)}", FAILED, command.as_json))
     if command.as_json:
         print_json(receipt)
         return
-    _print_counts(receipt)
+    print_counts(receipt)
     if pending:
         print_text(_advice(pending, command), "yellow")
-
-
-def _print_counts(receipt: "Receipt") -> None:
-    print_text(format_receipt(receipt), "bold")
-    print_text(f"cost: {format_cost(receipt.usage)}", "dim")
 
 
 def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
@@ -147,12 +139,6 @@ def recall(
     search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of evidence.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first N passages of a --search only.")] = None,
-    stop: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="How weak a passage ends a --search, as a share of the best; 0 to fill the budget."
-        ),
-    ] = None,
     now: Annotated[
         str | None,
         typer.Option(help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]'),
@@ -167,16 +153,15 @@ def recall(
     """Answer a question from memory, with the evidence that the answer rests on."""
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
-    if stop is not None and not search:
-        raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
     encoder = _loading_encoder(command)
     from langgraph_engram.formats.messages import read_moment, read_until
 
-    asked = {"budget": budget, "now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
-    with spinner("remembering") as show_step, command.open_existing(encoder) as memory:
-        answer = partial(_recall_with_progress, memory, show_step, answer_style=style)
-        ask = partial(memory.search, limit=limit, stop=stop) if search else answer
-        recollection = ask(question, **asked, **command.scope)
+    asked: dict[str, Any] = {"now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
+    with progress("remembering"), command.open_existing(encoder) as memory:
+        if search:
+            recollection = memory.search(question, budget=budget, limit=limit, **asked, **command.scope)
+        else:
+            recollection = memory.recall(question, budget=budget, answer_style=style, **asked, **command.scope)
     if command.as_json:
         print_json(recollection)
     else:
@@ -195,16 +180,3 @@ def _loading_encoder(command: Invocation) -> "Encoder | None":
     encoder = OnnxMiniLM()
     encoder.start_loading()
     return encoder
-
-
-def _recall_with_progress(
-    memory: "Memory", show_step: Callable[[str], None], question: str, **arguments: Any
-) -> "Recollection":
-    """Recall as `Memory.recall` does, and show each step, and the answer as it is written."""
-    recollection, written = None, ""
-    for update in memory.stream(question, **arguments):
-        written = written + update.text if update.text else ""
-        show_step(written or update.step.replace("_", " "))
-        recollection = update.recollection or recollection
-    assert recollection is not None  # the last update holds it
-    return recollection

@@ -1,6 +1,5 @@
 """`engram serve`, `inspect` and `mcp`: serve the graphs, pages to look at memories, and tools over standard streams."""
 
-import json
 import os
 import socket
 import sys
@@ -12,7 +11,7 @@ from urllib.parse import urlencode
 import typer
 
 from langgraph_engram.cli.options import Defaults, Invocation, shared, variable_of
-from langgraph_engram.cli.output import one_line, print_text
+from langgraph_engram.cli.output import print_text
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ def serve(
             help="A graph of your own, of a module or a file, served beside: mine=app.agent:graph. Repeat it for more.",
         ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="A langgraph.json of your own, whose graphs are served.")] = None,
 ) -> None:
     """Serve the graphs to LangGraph's SDK and Studio, pages at /memory, tools at /mcp. See the README for tokens.
 
@@ -68,7 +66,7 @@ def serve(
     if find_spec("langgraph_api") is None:
         raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
     served = configuration()
-    graphs = {**own_graphs(graph or [], config), **served["graphs"]}
+    graphs = {**own_graphs(graph or []), **served["graphs"]}
     _require_free(host, port)
     given = {"store": command.store, "model": command.model, "preset": command.preset}
     url = f"http://{host}:{port}"
@@ -120,36 +118,23 @@ def _require_tokens_beyond(host: str) -> "Credentials":
     return credentials
 
 
-def own_graphs(named: list[str], config: Path | None) -> dict[str, Any]:
+def own_graphs(options: list[str]) -> dict[str, Any]:
     """Return the graphs of a user, as `langgraph.json` holds them; paths of files are absolute."""
-    given = [("--graph", option.partition("="), Path()) for option in named]
-    if config is not None:
-        entries = _graphs_of(config)
-        given += [(str(config), (name, "=", path), config.parent) for name, path in entries.items()]
     graphs: dict[str, Any] = {}
-    for source, (name, _, path), folder in given:
+    for option in options:
+        name, _, path = option.partition("=")
         module, _, attribute = path.rpartition(":")
         if not name or not module or not attribute:
-            raise InvalidInput(f"{source} {name!r}: say NAME=MODULE:ATTRIBUTE or NAME=FILE.py:ATTRIBUTE")
+            raise InvalidInput(f"--graph {option!r}: say NAME=MODULE:ATTRIBUTE or NAME=FILE.py:ATTRIBUTE")
         if name in GRAPHS or name in graphs:
-            raise InvalidInput(f"{source}: a graph named {name!r} is served already: choose another name")
-        file = (folder / module).resolve()
+            raise InvalidInput(f"--graph: a graph named {name!r} is served already: choose another name")
+        file = Path(module).resolve()
         if module.endswith(".py") and not file.is_file():
-            raise InvalidInput(f"{source}: there is no file {module!r} for the graph {name!r}")
+            raise InvalidInput(f"--graph: there is no file {module!r} for the graph {name!r}")
         graphs[name] = {"path": f"{file if module.endswith('.py') else module}:{attribute}"}
     if graphs:
-        sys.path[:0] = [str(folder.resolve()) for folder in {Path(), config.parent if config else Path()}]
+        sys.path.insert(0, str(Path.cwd()))
     return graphs
-
-
-def _graphs_of(config: Path) -> dict[str, str]:
-    """Return the paths of the graphs of a `langgraph.json`, by name."""
-    try:
-        entries = json.loads(config.read_text(encoding="utf-8"))["graphs"].items()
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        reason = one_line(str(error))
-        raise InvalidInput(f"{config}: cannot be read as a langgraph.json with graphs: {reason}") from error
-    return {name: str(entry.get("path", "") if isinstance(entry, dict) else entry) for name, entry in entries}
 
 
 def _require_free(host: str, port: int) -> None:

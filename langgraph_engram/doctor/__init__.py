@@ -1,61 +1,40 @@
 """Examine a store from its rows to its memories, without a model and without a network, and mend what can be mended.
 
-The rows of all scopes come first, then each scope by itself, then what crosses scopes: a search in one must return
-nothing of another. A repair may bring to light what hung on it, so that a scope is examined until nothing is left.
+The rows of all scopes come first, then each scope by itself. A repair may bring to light what hung on it, so that a
+scope is examined until nothing is left.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.doctor.scope import ScopeExamination
 from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
 from langgraph_engram.errors import EngramError
-from langgraph_engram.requests import recall_request
-from langgraph_engram.results import Diagnosis, Finding, Recollection
+from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
-from langgraph_engram.state import RecallRequest
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, Kind
+from langgraph_engram.stores.index import SEARCHABLE
 
 DEFECTS = {
-    "damaged database": (
-        "the database of checkpoints is damaged: restore a backup, or remove it; no memory is in it alone",
-        "",
-    ),
-    "outdated index": (
-        "searches are served from an index that is not what is stored: somebody wrote past the store",
-        "reads it again",
-    ),
-    "residue in checkpoints": (
-        "checkpoints hold turns that are not stored: what was forgotten, or never was",
-        "deletes them",
-    ),
-    "search across scopes": ("a search returns what is not stored under this scope", ""),
+    "damaged database": ("the database of checkpoints is damaged: restore a backup, or remove it", ""),
+    "outdated index": ("searches find what is not stored: somebody wrote past the store", "reads it again"),
+    "residue in checkpoints": ("they hold turns that were forgotten, or never stored", "deletes them"),
     "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
     "turn in two events": ("its records may be stored twice", ""),
     "turn without event": ("nothing was extracted from it, and nothing is pending", "`retry` does its steps"),
     "event of missing turns": ("turns that it names are not stored, or it has none", "leaves them out"),
-    "boundary of a missing event": ("an event that it names is not stored", "removes or relinks it"),
-    "record of missing turns": ("turns that it rests on are not stored", "removes it, and extracts anew"),
-    "record of a missing event": ("the event that it came from is not stored", "relinks it, or extracts anew"),
-    "lineage of missing records": ("records that it was made of are not stored", "leaves them out"),
-    "missing successor": ("replaced by no record that is stored: no search finds either", "makes it active again"),
-    "active and replaced": ("it is active and names a successor", "leaves it active"),
-    "circle of successors": ("each was replaced by another: no search finds any", "makes the newest active"),
-    "conflict with missing records": ("records that it contradicts are not stored", "unlinks them"),
+    "boundary of a missing event": ("an event that it names is not stored", "removes it"),
+    "record of missing sources": ("its event or its turns are not stored", "removes it, and extracts anew"),
+    "link to missing records": ("it was made of, or contradicts, records that are not stored", "leaves them out"),
+    "wrong successor": ("it is active and replaced, or by nothing that a search finds", "makes it active again"),
     "one-sided conflict": ("the record that contradicts it is not linked from it", "links the other side"),
-    "unverified record": ("neither its turns nor those around them support it", "quarantines it"),
-    "recycled record": ("an assistant only repeated what was stored", "quarantines it"),
+    "unsupported record": ("nothing that was said supports it, or an assistant only repeated it", "quarantines it"),
     "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
     "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
-    "stale synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
-    "outdated synthesis": ("what it tells has changed, and it does not say so", "`retry` writes it anew"),
+    "outdated synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
     "decision on missing records": ("records that it names are not stored", "removes it"),
     "words in another checkpoint": ("what was said is not stored: retry where `status` says it is, or send it", ""),
     "task for missing turns": ("turns that it is about are not stored", "keeps it for the rest"),
@@ -66,10 +45,6 @@ UNREADABLE = frozenset({"row without a scope", "row without a kind"})
 """What keeps a store from naming its scopes."""
 MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
-PROBED = 20
-"""Scopes that are searched for what others said."""
-PROBES = 5
-"""Turns of another scope that each is searched for, and records."""
 
 
 @dataclass
@@ -79,8 +54,6 @@ class Doctor:
     store: ChromaStore
     checkpointer: BaseCheckpointSaver[str] | None
     settings: Settings
-    search: Callable[[RecallRequest], Recollection]
-    """Searches a scope without asking a model."""
     fix: bool = False
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -102,7 +75,6 @@ class Doctor:
                 self._examine(scope, mends_links)
             except EngramError as error:
                 self.notes.append(f"the memories of {scope.key} could not be examined: {error}")
-        self._probe(scopes)
         return Diagnosis(
             store=self.store.location,
             encoder=self.store.encoder.name,
@@ -158,29 +130,6 @@ class Doctor:
         self._add("residue in checkpoints", threads, scope, self.fix)
         if threads and self.fix:
             delete_threads(self.checkpointer, threads)
-
-    def _probe(self, scopes: list[Scope]) -> None:
-        """Search each scope for what another one's turns say: all that is found must be stored under its own id."""
-        for scope, other in zip(scopes[:PROBED], [*scopes[1:PROBED], *scopes[:1]], strict=False):
-            try:
-                foreign = {item_id for text in self._said(other) for item_id in self._foreign(text, scope)}
-            except EngramError as error:
-                self.notes.append(f"no search was tried across scopes: {error}")
-                return
-            self._add("search across scopes", sorted(foreign), scope)
-
-    def _foreign(self, text: str, scope: Scope) -> set[str]:
-        """Search a scope for a text, and return the ids of what is found and is not stored in it."""
-        evidence = self.search(recall_request(text, scope, "search")).evidence
-        turns = {turn.turn_id for passage in evidence for turn in passage.turns}
-        records = {passage.record.record_id for passage in evidence if passage.record}
-        stored = {*self.store.stored(scope, TURNS, [*turns]), *self.store.stored(scope, RECORDS, [*records])}
-        return (turns | records) - stored
-
-    def _said(self, scope: Scope) -> Iterator[str]:
-        kinds: tuple[Kind[Any], ...] = (TURNS, RECORDS)
-        for kind in kinds:
-            yield from (kind.text_of(item) for item in islice(self.store.items(scope, kind), PROBES))
 
     def _add(self, check: str, ids: list[str], scope: Scope | None = None, is_mended: bool = False) -> None:
         detail, fix = DEFECTS[check]

@@ -16,7 +16,6 @@ from langgraph_engram.extraction.evidence import recycled_reason, verify_record
 from langgraph_engram.lineage import reached
 from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind, ScopeIndex
@@ -56,12 +55,6 @@ class Draft:
     def remove(self, kind: Kind[Any], item: Frozen) -> None:
         """Remove an item."""
         self._removed[kind.name].add(kind.id_of(item))
-
-    def extract_anew(self, record: Record) -> None:
-        """Remove a record and extract from its turns again, unless it was merged: its parts are active again."""
-        self.remove(RECORDS, record)
-        if not record.derived_from:
-            self.enqueue("extract", record.source_turn_ids)
 
     def enqueue(self, step: str, turn_ids: Iterable[str], reason: str = REASON) -> None:
         """Note a step to be done again for turns, as far as they are stored."""
@@ -114,7 +107,7 @@ class ScopeExamination:
         for record in self.index.records.items:
             self._check_sources(record)
             self._check_successor(record)
-            self._check_conflicts(record)
+            self._check_links(record)
             self._check_evidence(record)
         self._check_repeats()
         for synthesis in self.index.syntheses.items:
@@ -151,52 +144,29 @@ class ScopeExamination:
 
     def _check_boundary(self, boundary: Boundary) -> None:
         """A boundary lies between events that are stored."""
-        events, later = self.index.events, self.index.events.get(boundary.to_event_id)
-        if later and (not boundary.from_event_id or boundary.from_event_id in events):
-            return
-        self._found["boundary of a missing event"].append(boundary.boundary_id)
-        if later is None:
+        ends = filter(None, [boundary.from_event_id, boundary.to_event_id])
+        if not all(event_id in self.index.events for event_id in ends):
+            self._found["boundary of a missing event"].append(boundary.boundary_id)
             self._draft.remove(BOUNDARIES, boundary)
-        else:
-            first = stored_turns(self.index, later.turn_ids)[:1]
-            earlier = previous_event(self.index, [later])
-            self._draft.put(BOUNDARIES, relink_boundary(boundary, earlier, later, first))
 
     def _check_sources(self, record: Record) -> None:
-        """A record names turns, an event and records that are stored."""
+        """A record names turns and an event that are stored."""
         sources = record.source_turn_ids
-        if not sources or any(turn not in self.index.turns for turn in sources):
-            self._found["record of missing turns"].append(record.record_id)
-            self._draft.extract_anew(record)
-        elif record.event_id not in self.index.events:
-            self._found["record of a missing event"].append(record.record_id)
-            self._relink(record)
-        parts = [part for part in record.derived_from if part in self.index.records]
-        if len(parts) < len(record.derived_from):
-            self._found["lineage of missing records"].append(record.record_id)
-            self._draft.update(record, derived_from=parts)
-
-    def _relink(self, record: Record) -> None:
-        sources = set(record.source_turn_ids)
-        events = [event for event in self.index.events.items if not sources.isdisjoint(event.turn_ids)]
-        if events:
-            self._draft.update(record, event_id=events[0].event_id)
-        else:
-            self._draft.extract_anew(record)
+        are_stored = bool(sources) and all(turn in self.index.turns for turn in sources)
+        if not are_stored or record.event_id not in self.index.events:
+            self._found["record of missing sources"].append(record.record_id)
+            self._draft.remove(RECORDS, record)
+            if not record.derived_from:  # what it was merged from is active again
+                self._draft.enqueue("extract", sources)
 
     def _check_successor(self, record: Record) -> None:
-        """A record's status agrees with its successor."""
-        if check := self._defect_of_successor(record):
-            self._found[check].append(record.record_id)
-            self._draft.update(record, **as_active(record).model_dump(include={"status", "superseded_by", "valid_to"}))
-
-    def _defect_of_successor(self, record: Record) -> str:
+        """A record is replaced by another that is stored, and by itself by way of others never; or it is active."""
         is_replaced, successor = record.status in ("superseded", "merged"), record.superseded_by
-        if (is_replaced and not successor) or (successor and successor not in self.index.records):
-            return "missing successor"
-        if record.status == "active" and successor:
-            return "active and replaced"
-        return "circle of successors" if is_replaced and self._is_newest_of_circle(record) else ""
+        is_missing = successor not in self.index.records if successor else is_replaced
+        is_active = record.status == "active" and successor
+        if is_missing or is_active or (is_replaced and self._is_newest_of_circle(record)):
+            self._found["wrong successor"].append(record.record_id)
+            self._draft.update(record, **as_active(record).model_dump(include={"status", "superseded_by", "valid_to"}))
 
     def _is_newest_of_circle(self, record: Record) -> bool:
         """Return whether a record is its own successor by way of others, and the newest of them."""
@@ -206,12 +176,13 @@ class ScopeExamination:
             after = self.index.records.get(after.superseded_by or "")
         return after == record and max(circle, key=RECORDS.sort_key) == record
 
-    def _check_conflicts(self, record: Record) -> None:
-        """A conflict is linked from both sides, or to what the other side was merged of, and both are stored."""
-        lost = [key for key in record.conflicts_with if key not in self.index.records]
+    def _check_links(self, record: Record) -> None:
+        """Linked records are stored, and a conflict is linked from both sides, or to what the other was merged of."""
+        lost = [key for key in (*record.derived_from, *record.conflicts_with) if key not in self.index.records]
         if lost:
-            self._found["conflict with missing records"].append(record.record_id)
+            self._found["link to missing records"].append(record.record_id)
             self._draft.put(RECORDS, without_conflicts(self._draft.record(record), lost))
+            self._draft.update(record, derived_from=[part for part in record.derived_from if part not in lost])
         for other in filter(None, map(self.index.records.get, record.conflicts_with)):
             if not self._is_linked(other, record) and len(other.conflicts_with) < MOST_LINKS:
                 self._found["one-sided conflict"].append(other.record_id)
@@ -228,14 +199,10 @@ class ScopeExamination:
         if not self.verify.enabled or record.status != "active" or record.is_passage or record.derived_from:
             return
         verified = verify_record(record, sources, self._around(sources)) if sources else record
-        if verified.status == "quarantined":
-            self._quarantine("unverified record", record, verified.reject_reason)
-        elif reason := self._recycled_reason(record, sources):
-            self._quarantine("recycled record", record, reason)
-
-    def _quarantine(self, check: str, record: Record, reason: str) -> None:
-        self._found[check].append(record.record_id)
-        self._draft.update(record, status="quarantined", reject_reason=reason)
+        is_supported = verified.status != "quarantined"
+        if reason := self._recycled_reason(record, sources) if is_supported else verified.reject_reason:
+            self._found["unsupported record"].append(record.record_id)
+            self._draft.update(record, status="quarantined", reject_reason=reason)
 
     def _recycled_reason(self, record: Record, sources: Sequence[Turn]) -> str:
         """Return why a record only repeats an earlier one; empty if it does not."""
@@ -272,7 +239,7 @@ class ScopeExamination:
         self._draft.enqueue("synthesize", turns)
         if check == "synthesis of missing memories":
             self._draft.remove(SYNTHESES, synthesis)
-        elif check == "outdated synthesis":
+        else:
             self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
 
     def _defect_of_synthesis(self, synthesis: Synthesis, covered: Sequence[Record], turns: set[str]) -> str:
@@ -281,8 +248,10 @@ class ScopeExamination:
             return "synthesis of missing memories"
         if synthesis.status == "stale":
             again = (task for task in self.tasks if task.step == "synthesize")
-            return "stale synthesis" if all(turns.isdisjoint(task.turn_ids) for task in again) else ""
-        return "outdated synthesis" if synthesis.status == "active" and self._is_outdated(synthesis, covered) else ""
+            is_outdated = all(turns.isdisjoint(task.turn_ids) for task in again)
+        else:
+            is_outdated = synthesis.status == "active" and self._is_outdated(synthesis, covered)
+        return "outdated synthesis" if is_outdated else ""
 
     def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""

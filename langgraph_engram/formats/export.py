@@ -8,9 +8,8 @@ same, byte for byte. Vectors are not in it; the store that loads the items makes
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -18,11 +17,10 @@ from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_model
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.formats.files import EXPORT_FORMAT, GZIP_MAGIC, parse_json, read_file
-from langgraph_engram.lineage import reached
+from langgraph_engram.formats.files import EXPORT_FORMAT, GZIP_MAGIC
 from langgraph_engram.pending import FORGET, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
-from langgraph_engram.schema import Decision, Frozen, Record, Scope, Synthesis
+from langgraph_engram.schema import Frozen, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import (
@@ -80,14 +78,7 @@ LINE: TypeAdapter[Frozen] = TypeAdapter(Header | ITEM_LINES | Footer)
 KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
 
 
-def export_file(
-    store: ChromaStore,
-    path: Path,
-    scope: Scope | None = None,
-    session_id: str | None = None,
-    *,
-    everyone: bool = False,
-) -> ExportReceipt:
+def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, everyone: bool = False) -> ExportReceipt:
     """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
 
     No run commits to a scope while it is written; of a whole scope a page is held at a time. A failure leaves whatever
@@ -97,25 +88,23 @@ def export_file(
         store: The store.
         path: The file.
         scope: The scope; None for everyone's.
-        session_id: The only session of the scope to export, with what its memories are linked to in others.
         everyone: Whether all scopes are exported.
 
     Raises:
-        InvalidInput: Neither a scope nor everyone is named, or both; or there is no such session.
+        InvalidInput: Neither a scope nor everyone is named, or both.
         UnreadableFile: The file cannot be written.
     """
-    if everyone is (scope is not None) or (everyone and session_id is not None):
-        raise InvalidInput("whose memory is exported? Name one user, of whom a session may be named, or everyone")
+    if everyone is (scope is not None):
+        raise InvalidInput("whose memory is exported? Name one user, or everyone")
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
     with _written(path) as file:
         _write_line(file, Header(format=EXPORT_FORMAT, version=VERSION))
         for owner in scopes:
             with store.committing(owner):
-                is_wanted = _is_received if session_id is None else _Session.read(store, owner, session_id).has
                 for kind in ORDER:
                     for item in store.items(owner, kind):
-                        if is_wanted(kind, item):
+                        if _is_received(kind, item):
                             _write_item(file, kind, owner, item)
                             counts[kind.name] += 1
         _write_line(file, Footer(items=sum(counts.values())))
@@ -123,7 +112,7 @@ def export_file(
 
 
 def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> LoadReceipt:
-    """Load a file, exported or `{"turns": [...], "records": [...], ...}`. What is stored already stays as it is.
+    """Load an exported file. What is stored already stays as it is.
 
     The file is read twice: it is checked whole before anything is written. A load that was cut off is completed by
     loading again.
@@ -135,17 +124,16 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
 
     Raises:
         UnreadableFile: It is missing, cut off, or not such a file; the error has the line.
-        InvalidInput: It names no scope, or several beside `scope`.
+        InvalidInput: It names several scopes beside `scope`.
         StoreError: The store cannot write; the same call again does the rest.
     """
-    read = _reader(path, scope)
-    scopes = dict.fromkeys(line.scope.key for line in read())
+    scopes = dict.fromkeys(line.scope.key for line in _read_export(path))
     if scope is not None and len(scopes) > 1:
         raise InvalidInput(
             f"{path}: holds memories of {len(scopes)} users, agents or tenants: load it without naming a user"
         )
     loaded, known, differing = dict.fromkeys(KIND_OF, 0), 0, 0
-    for _, lines in groupby(read(), lambda line: (line.scope.key, line.kind)):
+    for _, lines in groupby(_read_export(path), lambda line: (line.scope.key, line.kind)):
         while batch := list(islice(lines, BATCH)):
             kind, owner = KIND_OF[batch[0].kind], scope or batch[0].scope
             items: list[Any] = [line.item for line in batch]
@@ -182,65 +170,6 @@ def _is_received(kind: Kind[Any], item: Any) -> bool:
     return kind is not PENDING_TASKS or item.step not in (RECEIVE, FORGET)
 
 
-@dataclass(frozen=True)
-class _Session:
-    """The ids of what belongs to a session, and of what its memories are linked to in others, by name of the kind."""
-
-    ids: Mapping[str, set[str]]
-
-    @classmethod
-    def read(cls, store: ChromaStore, scope: Scope, session_id: str) -> "_Session":
-        """Collect the ids, so that what is collected names nothing that is not."""
-        kinds: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS)
-        of_session = {kind.name: _ids_in(store, scope, kind, session_id) for kind in kinds}
-        if not any(of_session.values()):
-            raise InvalidInput(
-                f"unknown session {session_id!r}",
-                command="`engram show --user USER --kind turns --json` lists the sessions",
-            )
-        records = {record.record_id: record for record in store.items(scope, RECORDS)}
-        links = {key: [other for other in _linked(record) if other in records] for key, record in records.items()}
-        linked = [records[key] for key in reached(of_session["records"], links.__getitem__)]
-        ends = [
-            end
-            for boundary in store.items(scope, BOUNDARIES)
-            if boundary.boundary_id in of_session["boundaries"]
-            for end in (boundary.from_event_id, boundary.to_event_id)
-            if end
-        ]
-        event_ids = of_session["events"].union(ends, (record.event_id for record in linked))
-        events = [event for event in store.items(scope, EVENTS) if event.event_id in event_ids]
-        turn_ids = of_session["turns"].union(
-            *(record.source_turn_ids for record in linked),
-            *((*event.turn_ids, *event.context_turn_ids) for event in events),
-        )
-        return cls(
-            {**of_session, "turns": turn_ids, "events": event_ids, "records": {record.record_id for record in linked}}
-        )
-
-    def has(self, kind: Kind[Any], item: Any) -> bool:
-        """Return whether an item belongs to it; a synthesis or a decision does if all that it rests on does."""
-        match item:
-            case Synthesis():
-                covered, seeds = set(item.covered_record_ids), set(item.seed_event_ids)
-                return covered <= self.ids["records"] and seeds <= self.ids["events"]
-            case Decision():
-                return {*item.pair, *filter(None, [item.result_id])} <= self.ids["records"]
-        return kind.id_of(item) in self.ids[kind.name]
-
-
-def _ids_in(store: ChromaStore, scope: Scope, kind: Kind[Any], session_id: str) -> set[str]:
-    return {
-        kind.id_of(item)
-        for item in store.items(scope, kind)
-        if item.session_id == session_id and _is_received(kind, item)
-    }
-
-
-def _linked(record: Record) -> list[str]:
-    return [*record.derived_from, *record.conflicts_with, *filter(None, [record.superseded_by])]
-
-
 @contextmanager
 def _written(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written beside its name, and put it there once it is whole."""
@@ -268,24 +197,13 @@ def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) ->
     file.write(parts.encode())
 
 
-def _reader(path: Path, scope: Scope | None) -> Callable[[], Iterator[ItemLine]]:
-    """Return what reads the lines of a file, from its beginning each time."""
-    line = next(_lines(path), b"")
+def _check_header(path: Path, line: bytes) -> None:
     try:
-        first = json.loads(line)
+        header = json.loads(line)
     except ValueError:
-        first = None
-    if isinstance(first, dict) and "format" in first:
-        _check_header(path, first)
-        return lambda: _read_export(path)
-    if scope is None:
-        raise InvalidInput(f"{path}: does not say whose memory it is: name the user")
-    return lambda: _read_document(path, scope)
-
-
-def _check_header(path: Path, header: Mapping[str, object]) -> None:
-    if header["format"] != EXPORT_FORMAT:
-        raise UnreadableFile(f"{path}: expected the format {EXPORT_FORMAT!r}, not {header['format']!r}")
+        header = None
+    if not isinstance(header, dict) or header.get("format") != EXPORT_FORMAT:
+        raise UnreadableFile(f"{path}: expected an export, whose first line names the format {EXPORT_FORMAT!r}")
     if header.get("version") != VERSION:
         raise UnreadableFile(
             f"{path}: has version {header.get('version')!r} and this one reads {VERSION}: export it again with a "
@@ -294,10 +212,12 @@ def _check_header(path: Path, header: Mapping[str, object]) -> None:
 
 
 def _read_export(path: Path) -> Iterator[ItemLine]:
-    """Yield the items of an export, and check its count at the end."""
+    """Yield the items of an export, and check its header and, at the end, its count."""
+    lines = _lines(path)
+    _check_header(path, next(lines, b""))
     count, footer = 0, None
-    for number, line in enumerate(_lines(path), start=1):
-        if number == 1 or not line.strip():
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
             continue
         if footer is not None:
             raise UnreadableFile(f"{path}: expected the end at line {number}: two files in one? Load each by itself")
@@ -310,22 +230,6 @@ def _read_export(path: Path) -> Iterator[ItemLine]:
         raise UnreadableFile(f"{path}: is cut off after {count} items: export it again")
     if footer.items != count:
         raise UnreadableFile(f"{path}: holds {count} items and says it has {footer.items}: export it again")
-
-
-def _read_document(path: Path, scope: Scope) -> Iterator[ItemLine]:
-    """Yield the items of `{"turns": [...], ...}`; fields with a default may be left out."""
-    document = parse_json(read_file(str(path)), str(path))
-    if not isinstance(document, dict) or not document or not document.keys() <= KIND_OF.keys():
-        raise UnreadableFile(
-            f"{path}: expected an export (its first line names the format {EXPORT_FORMAT!r}), or lists named "
-            f"{', '.join(KIND_OF)}"
-        )
-    if odd := [name for name, items in document.items() if not isinstance(items, list)]:
-        raise UnreadableFile(f"{path}: {odd[0]} must be a list of items")
-    for kind in ORDER:
-        for position, item in enumerate(document.get(kind.name, [])):
-            line = json.dumps({"kind": kind.name, "scope": scope.model_dump(), "item": item}).encode()
-            yield _validated(ITEM_LINE, line, f"{path}: {kind.name}[{position}]")
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -7,11 +7,13 @@ langmem or mem0 is read as a message of its user, at the time when it was made: 
 
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePath
+from typing import Any
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
 from langgraph_engram.formats.lines import (
@@ -30,14 +32,16 @@ from langgraph_engram.state import Message
 EXPORT_FORMAT = "langgraph-engram"
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 UNTERMINATED_STRING = "Unterminated string"
-EXTRA_DATA = "Extra data"
-"""The parser's error at a second document: the file may be JSON lines."""
+VISIBLE = re.compile(r"\S")
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
 MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
 TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
 READ_CONTENTS = frozenset({"text", "multimodal_text"})
 """Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
 SHOWN_IDS = 60
+
+_Memory = tuple[str, str, object, object]
+"""A memory of another program: whose it is, its text, when it was made, and its id."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,6 @@ class ParsedFile:
     format: str
     """The format that it was read as: one of `FORMATS`."""
     sessions: list[Session]
-
-    def __str__(self) -> str:
-        """Return what was read: "whatsapp, 120 messages in 9 sessions"."""
-        messages, sessions = sum(len(session.messages) for session in self.sessions), len(self.sessions)
-        return (
-            f"{self.format}, {messages:,} message{'s'[: messages != 1]} in {sessions:,} session{'s'[: sessions != 1]}"
-        )
 
 
 def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
@@ -143,17 +140,20 @@ def decode(raw: bytes, name: str) -> str:
 
 
 def parse_json(text: str, name: str) -> object:
-    """Parse one JSON document, or a list of one document a line; an error has the line and column."""
+    """Parse one JSON document, or a list of several, one after another; an error has the line and column."""
     if not text.strip():
         raise UnreadableFile(f"{name}: expected JSON, but the file is empty")
+    documents: list[object] = []
+    decoder, position = json.JSONDecoder(), 0
     try:
-        return json.loads(text)
+        while found := VISIBLE.search(text, position):
+            document, position = decoder.raw_decode(text, found.start())
+            documents.append(document)
     except json.JSONDecodeError as error:
-        if error.msg != EXTRA_DATA:
-            raise UnreadableFile(_syntax_error(name, error, error.lineno)) from error
-        return _parse_json_lines(text, name, error)
+        raise UnreadableFile(_syntax_error(name, error)) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
+    return documents[0] if len(documents) == 1 else documents
 
 
 def _recognised_json(data: object) -> str:
@@ -185,26 +185,10 @@ def _recognised_text(text: str, name: str) -> str:
     raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
 
 
-def _parse_json_lines(text: str, name: str, as_document: json.JSONDecodeError) -> list[object]:
-    documents: list[object] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            documents.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            if documents:
-                raise UnreadableFile(_syntax_error(name, error, number)) from error
-            raise UnreadableFile(_syntax_error(name, as_document, as_document.lineno)) from error
-        except (ValueError, RecursionError) as error:
-            raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size at line {number}") from error
-    return documents
-
-
-def _syntax_error(name: str, error: json.JSONDecodeError, line: int) -> str:
+def _syntax_error(name: str, error: json.JSONDecodeError) -> str:
     truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
-    problem = "cut off" if truncated else "broken"
-    return f"{name}: expected JSON or JSON lines, {problem} at line {line}, column {error.colno}: {error.msg}"
+    place = f"{'cut off' if truncated else 'broken'} at line {error.lineno}, column {error.colno}"
+    return f"{name}: expected JSON or JSON lines, {place}: {error.msg}"
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # noqa: ARG001
@@ -234,21 +218,39 @@ def _read_session(session: object, location: str) -> Session:
 
 def _chatgpt_sessions(data: object, sample: str | None) -> list[Session]:
     """Read conversations, oldest first: of each the branch that was last shown, without tools and hidden messages."""
-    conversations = [_conversation(item, place) for place, item in _items(data)]
+    conversations = _items(data, "mapping", Mapping, "a conversation with a mapping")
     if sample is not None:
-        ids = [str(_id(item)) for item in conversations]
-        conversations = [conversations[ids.index(_chosen(ids, sample))]]
+        by_id = {str(_id(item)): item for item in conversations}
+        conversations = [by_id[_chosen([*by_id], sample)]]
     return [Session(_id(item), _spoken(item)) for item in sorted(conversations, key=_begin)]
 
 
 def _langmem_sessions(data: object, sample: str | None) -> list[Session]:
     """Read the memories of one namespace, its parts joined by "/": items as `store.search` gives them."""
-    return _memories("langmem", [_langmem_memory(item, place) for place, item in _items(data)], sample)
+    memories: list[_Memory] = []
+    for item in _items(data, "namespace", (list, str), "an item with namespace, key and value"):
+        parts = item["namespace"]
+        namespace = "/".join(map(str, parts)) if isinstance(parts, list) else str(parts)
+        memories.append((namespace, _text(item.get("value")), item.get("created_at"), item.get("key")))
+    return _memories("langmem", memories, sample)
 
 
 def _mem0_sessions(data: object, sample: str | None) -> list[Session]:
     """Read the memories of one user: a list, or `{"results": [...]}` around it."""
-    return _memories("mem0", [_mem0_memory(item, place) for place, item in _items(_mem0_items(data))], sample)
+    memories: list[_Memory] = [
+        (str(item.get("user_id") or ""), str(item["memory"]), item.get("created_at"), item.get("id"))
+        for item in _items(_mem0_items(data), "memory", str, "an object with a memory")
+    ]
+    return _memories("mem0", memories, sample)
+
+
+def _items(data: object, key: str, types: type | tuple[type, ...], expected: str) -> Sequence[Mapping[str, object]]:
+    """Return the items of a list, or a single one: objects that have a value of such a type."""
+    items: list[Any] = data if isinstance(data, list) else [data]
+    for number, item in enumerate(items):
+        if not isinstance(item, Mapping) or not isinstance(item.get(key), types):
+            raise UnreadableFile(f"expected {expected} at [{number}], not {shown(item)}")
+    return items
 
 
 def _chosen(sources: Sequence[str], sample: str | None) -> str:
@@ -267,41 +269,17 @@ def _chosen(sources: Sequence[str], sample: str | None) -> str:
     raise InvalidInput(f"unknown sample {sample!r}: choose one of {named}")
 
 
-def _langmem_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
-    """Return the namespace of a memory, and the memory as a message."""
-    if not isinstance(item, Mapping) or not isinstance(item.get("namespace"), list | str):
-        raise UnreadableFile(f"expected an item with namespace, key and value at {place}, not {shown(item)}")
-    namespace = item["namespace"]
-    source = namespace if isinstance(namespace, str) else "/".join(map(str, namespace))
-    text, time = _text(item.get("value")), item.get("created_at")
-    return source, {"role": "user", "text": text, "said_at": time, "id": item.get("key")}
-
-
-def _mem0_memory(item: object, place: str) -> tuple[str, dict[str, object]]:
-    """Return the user of a memory, and the memory as a message."""
-    if not isinstance(item, Mapping) or not isinstance(item.get("memory"), str):
-        raise UnreadableFile(f"expected an object with a memory at {place}, not {shown(item)}")
-    text, time = item["memory"], item.get("created_at")
-    return str(item.get("user_id") or ""), {"role": "user", "text": text, "said_at": time, "id": item.get("id")}
-
-
-def _memories(program: str, memories: Sequence[tuple[str, dict[str, object]]], sample: str | None) -> list[Session]:
+def _memories(program: str, memories: Sequence[_Memory], sample: str | None) -> list[Session]:
     """Return the memories of one source as a session, oldest first."""
-    sources = list(dict.fromkeys(source for source, _ in memories))
+    sources = list(dict.fromkeys(source for source, *_ in memories))
     if sample is not None or len(sources) > 1:
         sources = [_chosen(sources, sample)]
     messages: list[Message] = []
-    for number, (source, item) in enumerate(memories):
-        if source in sources and str(item["text"]).strip():
-            messages += to_messages_at(f"[{number}]", item)
+    for number, (source, text, time, key) in enumerate(memories):
+        if source in sources and text.strip():
+            messages += to_messages_at(f"[{number}]", {"role": "user", "text": text, "said_at": time, "id": key})
     messages.sort(key=lambda message: message.said_at.timestamp() if message.said_at else 0)
     return [Session("-".join(filter(None, [program, *sources])), messages)]
-
-
-def _items(data: object) -> Iterator[tuple[str, object]]:
-    """Yield the items of a list, or a single one, each after its place in errors."""
-    for number, item in enumerate(data if isinstance(data, list) else [data]):
-        yield f"[{number}]", item
 
 
 def _text(value: object) -> str:
@@ -322,12 +300,6 @@ def _mem0_items(data: object) -> object:
 
 def _first(data: object) -> Mapping[str, object]:
     return _mapping(data[0] if isinstance(data, list) and data else data)
-
-
-def _conversation(item: object, place: str) -> Mapping[str, object]:
-    if not isinstance(item, Mapping) or not isinstance(item.get("mapping"), Mapping):
-        raise UnreadableFile(f"expected a conversation with a mapping at {place}, not {shown(item)}")
-    return item
 
 
 def _id(conversation: Mapping[str, object]) -> str | None:

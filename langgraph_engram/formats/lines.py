@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import StringIO
+from itertools import groupby
 from pathlib import PurePath
 from typing import get_args
 
-from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
+from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.messages import Session, shown, to_messages_at
 from langgraph_engram.schema import DateOrder, make_id
 from langgraph_engram.state import Message
@@ -30,10 +31,9 @@ MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 APP_MARK = "\u200e"
 """WhatsApp sets it before what it writes itself: of pictures, calls, changes of the group."""
 APP_WORDS = re.compile(rf"(?:{APP_MARK}[^\n]*|<[^<>\n]+>)(?:\n|$)|\s*{APP_MARK}<[^<>]*>\s*$")
-PARAGRAPHS = re.compile(r"\n\s*\n")
 DELIMITERS = ",;\t|"
-DAY_DIGITS, SECONDS_DIGITS = 8, 9
-"""Digits of a day written as YYYYMMDD; from so many on a number is seconds since 1970 (in 1973)."""
+SECONDS = re.compile(r"\d{9,}(\.\d+)?")
+"""A number of so many digits is seconds since 1970; of eight it is a day, 20240501."""
 COLUMNS = {
     "text": ("text", "content", "message", "body"),
     "speaker": ("speaker", "name", "author", "sender", "from"),
@@ -115,14 +115,12 @@ def dialogue_sessions(text: str, name: str, date_order: DateOrder | None = None)
 
 def note_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
     """Read plain text: each paragraph is a message of the user."""
-    rows, line = [], 1
-    for part in re.split(f"({PARAGRAPHS.pattern})", text):
-        if part.strip():
-            rows.append(
-                _Row(line + part[: len(part) - len(part.lstrip())].count("\n"), {"text": part.strip()}, _stem(name))
-            )
-        line += part.count("\n")
-    return _sessions(rows)
+    lines = enumerate(text.split("\n"), start=1)
+    paragraphs = [[*group] for is_blank, group in groupby(lines, lambda line: not line[1].strip()) if not is_blank]
+    return _sessions(
+        _Row(paragraph[0][0], {"text": "\n".join(line for _, line in paragraph)}, _stem(name))
+        for paragraph in paragraphs
+    )
 
 
 def _lines(text: str, begin: Callable[[int, str], _Row | None], expected: str) -> list[_Row]:
@@ -165,8 +163,8 @@ def _sessions(rows: Iterable[_Row]) -> list[Session]:
         if not fields.keys() & {"speaker", "role"}:
             fields["role"] = "user"
         item: dict[str, object] = dict(fields)
-        if fields.get("said_at", "").replace(".", "", 1).isdecimal():
-            item["said_at"] = _read_number(row.line, fields["said_at"])
+        if SECONDS.fullmatch(fields.get("said_at", "")):
+            item["said_at"] = float(fields["said_at"])
         sessions.setdefault(row.session_id, []).extend(to_messages_at(f"line {row.line}", item))
     return [Session(session_id, messages) for session_id, messages in sessions.items()]
 
@@ -253,18 +251,6 @@ def _read_time(stamp: str, order: DateOrder) -> datetime | None:
         return datetime(year, month, day, hour, int(found["minute"] or 0), int(found["seconds"] or 0), tzinfo=UTC)
     except ValueError:
         return None
-
-
-def _read_number(line: int, stamp: str) -> str | float:
-    """Return a time in digits: seconds since 1970 from nine digits on, or of eight the day YYYYMMDD, in ISO 8601."""
-    whole = stamp.split(".")[0]
-    if len(whole) >= SECONDS_DIGITS:
-        return float(stamp)
-    if stamp == whole and len(whole) == DAY_DIGITS:
-        return f"{whole[:4]}-{whole[4:6]}-{whole[6:]}"
-    raise InvalidMessages(
-        f"line {line}: the time {stamp!r} is neither seconds since 1970 nor a date: write it as 2024-05-01"
-    )
 
 
 def _stem(name: str, fallback: str | None = None) -> str | None:

@@ -52,17 +52,6 @@ def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
     assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")
 
 
-def test_a_search_goes_as_far_as_it_is_told(remembered):
-    """With a high --stop a search shows less than with 0, which fills the budget; an answer has no such end."""
-    search = "recall", "apple trees, bees, Oslo", "--user", "ana", "--search", "--json", "--stop"
-
-    least, most = (json.loads(remembered(*search, stop)[1])["evidence"] for stop in ("0.6", "0"))
-    code, _, err = remembered("recall", "Who plants?", "--user", "ana", "--stop", "0")
-
-    assert len(least) < len(most)
-    assert (code, "--search" in err) == (2, True)
-
-
 def test_a_search_can_be_limited(remembered, monkeypatch):
     """--limit keeps the first passages of a search, and is refused where an answer rests on all of them."""
     monkeypatch.setenv("ENGRAM_SETTINGS", '{"retrieve": {"stop": 0}}')

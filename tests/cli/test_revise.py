@@ -1,6 +1,7 @@
 """`engram approve`, `update`, `undo` and `forget` revise what is stored; only `forget` has no way back, and asks."""
 
 import json
+import shlex
 
 import pytest
 
@@ -136,28 +137,20 @@ def test_nobody_is_forgotten_unasked(two_turns, options):
     assert len(listed(two_turns, "turns")) == 2
 
 
-def test_what_is_left_to_do_is_said(two_turns):
-    """Of a synthesis that went the rest is pending; the turns of the record stay, and can be found."""
-    (record,) = (item for item in listed(two_turns, "records") if "cello" in item["content"])
-
-    _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
-    _, found, _ = two_turns("recall", "cello", "--user", "ana", "--search")
-
-    assert "engram retry --user ana\n" in out
-    assert "the turns that it came from stay" in out
-    assert "cello" in found
-
-
-def test_a_command_that_is_named_is_about_the_same_memory(two_turns, tmp_path):
-    """It names the store, the tenant and the agent that were named."""
-    store, messages = str(tmp_path / "a store"), str(tmp_path / "messages.json")
-    whose = "--user", "ana", "--store", store, "--tenant", "acme", "--agent", "coach"
-    two_turns("remember", messages, *whose)
+@pytest.mark.parametrize("more", ["", "--store 'a store' --tenant acme --agent coach"])
+def test_what_is_left_to_do_is_said(two_turns, tmp_path, monkeypatch, more):
+    """Of a synthesis that went the rest is pending, and its command names the same memory; the record's turns stay."""
+    monkeypatch.chdir(tmp_path)
+    whose = ["--user", "ana", *shlex.split(more)]
+    two_turns("remember", "messages.json", "--session", "one", *whose)
     (record,) = (item for item in json.loads(two_turns("show", *whose, "--json")[1]) if "cello" in item["content"])
 
     _, out, _ = two_turns("forget", *whose, "--record", record["record_id"], "--yes")
+    _, found, _ = two_turns("recall", "cello", *whose, "--search")
 
-    assert f"engram retry --user ana --store '{store}' --tenant acme --agent coach\n" in out
+    assert f"engram retry --user ana {more}".rstrip() + "\n" in out
+    assert "the turns that it came from stay" in out
+    assert "cello" in found
 
 
 def test_of_nobody_there_is_nothing_to_forget(two_turns):

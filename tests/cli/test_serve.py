@@ -1,6 +1,5 @@
 """`engram serve` never serves strangers unasked, and says what is missing."""
 
-import json
 import socket
 import sys
 
@@ -97,23 +96,19 @@ def test_a_port_that_is_taken_is_told(started, capsys):
 
 
 def test_graphs_of_ones_own_are_served_beside(started, tmp_path, monkeypatch):
-    """From modules, from files, and from a langgraph.json, whose files are relative to it."""
+    """From modules and from files of the working directory."""
     monkeypatch.setattr(sys, "path", [*sys.path])
-    inside = tmp_path / "app"
-    inside.mkdir()
-    (inside / "chat.py").write_text("graph = None")
-    config = inside / "langgraph.json"
-    config.write_text(json.dumps({"graphs": {"chat": "./chat.py:graph", "plan": {"path": "app.plan:graph"}}}))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chat.py").write_text("graph = None")
 
-    arguments = ["--graph", "mine=app.mine:make", "--config", str(config)]
+    arguments = ["--graph", "mine=app.mine:make", "--graph", "chat=./chat.py:graph"]
     assert run(["serve", "--port", str(free_port()), *arguments]) == 0
 
     graphs = started[0][3]["graphs"]
     assert graphs["mine"] == {"path": "app.mine:make"}
-    assert graphs["chat"] == {"path": f"{inside / 'chat.py'}:graph"}
-    assert graphs["plan"] == {"path": "app.plan:graph"}
+    assert graphs["chat"] == {"path": f"{tmp_path / 'chat.py'}:graph"}
     assert {"remember", "recall", "agent"} < graphs.keys()
-    assert str(inside) in sys.path
+    assert str(tmp_path) in sys.path
 
 
 @pytest.mark.parametrize(
@@ -126,8 +121,6 @@ def test_graphs_of_ones_own_are_served_beside(started, tmp_path, monkeypatch):
         ["--graph", "mine=./missing.py:graph"],
         ["--graph", "recall=app:graph"],
         ["--graph", "mine=app:graph", "--graph", "mine=app:other"],
-        ["--config", "missing.json"],
-        ["--config", __file__],
     ],
 )
 def test_a_graph_that_is_none_is_told(arguments, started, capsys):

@@ -113,14 +113,6 @@ def task(step, turn_ids, **fields):
     return PendingTask(**{**known, "turn_ids": turn_ids, "step": step, "since": datetime.now(UTC), **fields})
 
 
-def dangling_source(at):
-    at.change(at.active(), source_turn_ids=[*at.active().source_turn_ids, "gone"])
-
-
-def dangling_event(at):
-    at.change(at.active(), event_id="gone")
-
-
 def lost_turn(at):
     turn = at.index.turns.items[0]
     at.commit(removed={"turns": [turn.turn_id]})
@@ -139,10 +131,6 @@ def circle(at):
 def one_sided(at):
     one, other = [record for record in at.index.records.items if record.speaker == "Ben"][:2]
     at.change(one, conflicts_with=[other.record_id])
-
-
-def unverified(at):
-    at.change(at.active(), content="Ana: I moved to Mistelgau with 47 llamas.")
 
 
 def recycled(at):
@@ -239,24 +227,30 @@ WITHOUT_WORDS = """
     DELETE FROM embedding_fulltext_search WHERE rowid = (SELECT min(rowid) FROM embedding_fulltext_search)
 """
 DEFECTS = {
-    "record of missing turns": (dangling_source, True),
-    "record of a missing event": (dangling_event, True),
+    "record of missing sources": (lambda at: at.change(at.active(), source_turn_ids=["gone"]), True),
+    "record of missing sources, its event": (lambda at: at.change(at.active(), event_id="gone"), True),
     "event of missing turns": (lost_turn, True),
-    "missing successor": (missing_successor, True),
-    "active and replaced": (lambda at: at.change(at.active(), superseded_by=at.superseded().record_id), True),
-    "circle of successors": (circle, True),
-    "lineage of missing records": (lambda at: at.change(at.active(), derived_from=["gone"]), True),
-    "conflict with missing records": (lambda at: at.change(at.active(), conflicts_with=["gone"]), True),
+    "wrong successor": (missing_successor, True),
+    "wrong successor, of an active record": (
+        lambda at: at.change(at.active(), superseded_by=at.superseded().record_id),
+        True,
+    ),
+    "wrong successor, in a circle": (circle, True),
+    "link to missing records": (lambda at: at.change(at.active(), derived_from=["gone"]), True),
+    "link to missing records, a conflict": (lambda at: at.change(at.active(), conflicts_with=["gone"]), True),
     "one-sided conflict": (one_sided, True),
-    "unverified record": (unverified, True),
-    "recycled record": (recycled, True),
+    "unsupported record": (
+        lambda at: at.change(at.active(), content="Ana: I moved to Mistelgau with 47 llamas."),
+        True,
+    ),
+    "unsupported record, recycled": (recycled, True),
     "duplicate record": (lambda at: at.change(at.active(), record_id="copy"), True),
     "turn without event": (orphan_turn, True),
     "turn in two events": (lambda at: change_first(at, "events", event_id="copy"), False),
     "two turns at one position": (two_at_one_position, False),
     "boundary of a missing event": (lambda at: change_first(at, "boundaries", from_event_id="gone"), True),
     "synthesis of missing memories": (lambda at: change_first(at, "syntheses", covered_record_ids=["gone"]), True),
-    "stale synthesis": (lambda at: change_first(at, "syntheses", status="stale"), True),
+    "outdated synthesis, stale": (lambda at: change_first(at, "syntheses", status="stale"), True),
     "outdated synthesis": (outdated_synthesis, True),
     "decision on missing records": (lambda at: change_first(at, "decisions", result_id="gone"), True),
     "task for missing turns": (lambda at: at.commit(pending_tasks=[task("extract", ["gone"])]), True),
@@ -267,8 +261,7 @@ DEFECTS = {
     "row without a kind": (lambda at: at.put_row("x:y", {"a": 1}), False),
     "row without a scope": (lambda at: at.put_row("x:y", {"kind": "events"}), False),
     "unreadable row": (lambda at: at.put_row(at.row("turns")[0], {**at.row("turns")[1], "item": "{}"}), False),
-    "row of another scope": (foreign_rows, False),
-    "search across scopes": (foreign_rows, False),
+    "row under another id, of another scope": (foreign_rows, False),
     "row under another id": (
         lambda at: at.put_row(row_id(ANA, RECORDS, "other"), *at.row("turns")[1:]),
         False,
@@ -277,12 +270,12 @@ DEFECTS = {
         lambda at: at.put_row(at.row("records")[0], at.row("records")[1], "something else", at.row("records")[3]),
         True,
     ),
-    "invalid vector": (
+    "wrong vector, too long": (
         lambda at: at.memories.update(ids=[at.row("records")[0]], embeddings=[at.row("records")[3] * 3]),
         True,
     ),
-    "vector of another text": (other_vector, True),
-    "missing vector": (lost_vectors, True),
+    "wrong vector, of another text": (other_vector, True),
+    "wrong vector, lost": (lost_vectors, True),
     "missing words": (lambda at: at.sql(WITHOUT_WORDS), True),
     "unused collections": (lambda at: make_collection(at.store._rows.client, "engram-0123-turns", "other"), True),
     "encoder": (lambda at: at.memories.modify(metadata={**at.memories.metadata, "encoder": "other"}), False),
@@ -314,10 +307,11 @@ def test_a_healthy_store_is_sound(folder, capsys):
     assert "sound" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("check", DEFECTS)
-def test_a_planted_defect_is_found_and_mended_where_it_says_so(folder, capsys, check):
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_planted_defect_is_found_and_mended_where_it_says_so(folder, capsys, defect):
     """Exit code 3; with --fix 0 if all was mended; and the raw turns are as they were."""
-    plant, is_mended = DEFECTS[check]
+    plant, is_mended = DEFECTS[defect]
+    check = defect.partition(",")[0]
     at = Stored(folder)
     plant(at)
     at.store.close()
@@ -462,7 +456,7 @@ def test_findings_are_printed_for_people(folder, capsys):
     at.store.close()
 
     assert run(["doctor", "--store", str(folder)]) == 3
-    assert "missing successor: 1 of ana" in (shown := capsys.readouterr().out)
+    assert "wrong successor: 1 of ana" in (shown := capsys.readouterr().out)
     assert "--fix makes it active again" in shown
     assert run(["doctor", "--store", str(folder), "--fix"]) == 0
     assert "mended" in capsys.readouterr().out
