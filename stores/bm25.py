@@ -20,7 +20,7 @@ K1 = 1.2
 B = 0.75
 """b: how much long documents are held back."""
 MAX_RECENT = 4_096
-"""Postings at most that are not sorted by term."""
+"""Postings at most that are not sorted by term, or a 64th of the sorted ones, if that is more."""
 TERM_BYTES = 200
 """What a term takes: its name, and its number."""
 Postings = NDArray[np.int32]
@@ -203,7 +203,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     def _take_recent(self, postings: Postings) -> None:
         """Take these for the postings that are not sorted, and sort all if they are too many."""
         self._recent = postings
-        if len(postings) > MAX_RECENT:
+        if len(postings) > max(MAX_RECENT, len(self._sorted) // 64):
             self._sort(self.postings())
 
     def _sort(self, postings: Postings) -> None:
