@@ -9,6 +9,7 @@ another process's commits are seen; an embedded store has one process.
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
+from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import Changes, Row
@@ -27,7 +28,7 @@ from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEA
 from langgraph_engram.stores.index_cache import IndexCache, SharedRevisions
 from langgraph_engram.stores.kinds import KindItems
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.rows import Rows, open_rows, scope_hash
+from langgraph_engram.stores.rows import PAGE_SIZE, Rows, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class ChromaStore:
             EncoderMismatch: The store's vectors were made by another encoder.
             StoreError: The store is of another version, or Chroma cannot open it.
         """
-        self.location = location
-        self._folder, self._encoder, self._on_close = folder, encoder, on_close
+        self.location, self.encoder = location, encoder
+        self._folder, self._on_close = folder, on_close
         self._opened = Lazy(lambda: open_rows(open_client(), encoder.name, location), location)
         self._writes = FolderWrites(folder) if folder else None
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
@@ -96,11 +97,6 @@ class ChromaStore:
         handle._closed, handle._on_close = False, on_close
         return handle
 
-    @property
-    def encoder(self) -> Encoder:
-        """Return the encoder of this store's vectors."""
-        return self._encoder
-
     def writing(self, scope: Scope) -> AbstractContextManager[None]:
         """Hold off other runs of a scope in this process, for callers that wait for their run."""
         self._require_open()
@@ -115,8 +111,7 @@ class ChromaStore:
         """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent."""
         self._require_open()
         parts = self._parts(scope, changes)
-        with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
-            self._require_open()
+        with self._held(), ExitStack() as failed:
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             self._drop_snapshot(scope)
             if self._folder and changes.removed:
@@ -124,7 +119,7 @@ class ChromaStore:
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
-                after = index.with_revision(revision)
+                after = index.with_parts(revision=revision)
                 for part in parts:
                     after = after.with_part(part)
                 self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
@@ -138,8 +133,7 @@ class ChromaStore:
         index = self._cache.get(scope)
         if index and not self._revisions and not self._cache.is_over_limit:
             return index
-        with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
-            self._require_open()
+        with self._held():
             index = self._cache.get(scope)
             if index is None or (self._revisions and index.revision != self._revisions.read(scope)):
                 index = self._snapshots.read(scope, uuid4().hex) if self._snapshots else None
@@ -162,7 +156,7 @@ class ChromaStore:
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of which anything is stored, in the order of their keys."""
-        with self._reading():
+        with self._held():
             return self._rows.scopes()
 
     def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
@@ -171,7 +165,7 @@ class ChromaStore:
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
-        with self._reading():
+        with self._held():
             return self._rows.stored(scope, kind, ids)
 
     def rows(self, scope: Scope) -> Iterator[Row]:
@@ -180,13 +174,12 @@ class ChromaStore:
 
     def contains_text(self, text: str) -> bool:
         """Return whether any row, of whatever scope, holds a text word for word."""
-        with self._reading():
+        with self._held():
             return self._rows.contains_text(text)
 
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what an embedded store's files hold of a scope's removed rows, and return these files."""
-        with self._lock, self._held_files():
-            self._require_open()
+        with self._held():
             if self._folder is None:
                 return []
             secure_delete(self._folder, f"{scope_hash(scope)}:")
@@ -194,16 +187,14 @@ class ChromaStore:
 
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope, and its snapshot: the next read loads it from the rows."""
-        with self._lock, self._held_files():
-            self._require_open()
+        with self._held():
             self._cache.drop(scope)
             self._drop_snapshot(scope)
 
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
-        with self._lock, self._held_files(), translated_errors(self.location):
-            self._require_open()
-            examination = Examination(self._rows, self._encoder, self._folder, fix)
+        with self._held():
+            examination = Examination(self._rows, self.encoder, self._folder, fix)
             examination.run()
             if fix:
                 self._cache.clear()
@@ -247,27 +238,24 @@ class ChromaStore:
             raise closed_error(self.location)
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Hold off closing, and commits, while rows are read."""
-        with self._lock, translated_errors(self.location):
+    def _held(self) -> Iterator[None]:
+        """Hold off closing, other threads, and other writers in whatever process: Chroma may write when it reads."""
+        held_files = self._writes.held() if self._writes else nullcontext()
+        with self._lock, held_files, translated_errors(self.location):
             self._require_open()
             yield
 
     def _each(self, found: Callable[[], Iterator[E]]) -> Iterator[E]:
         """Yield what is read page by page; an error once the store is closed."""
-        with self._reading():
+        with self._held():
             left = found()
-        while True:
-            with self._reading():
-                try:
-                    item = next(left)
-                except StopIteration:
-                    return
-            yield item
-
-    def _held_files(self) -> AbstractContextManager[None]:
-        """Hold off every other write to the folder, in whatever process; hold `_lock` first."""
-        return self._writes.held() if self._writes else nullcontext()
+        page: list[E] | None = None
+        while page is None or page:
+            with self._held():
+                page = list(islice(left, PAGE_SIZE))
+            for item in page:
+                self._require_open()
+                yield item
 
     def _parts(self, scope: Scope, changes: Changes) -> list[KindItems[Any]]:
         """Return what a commit writes, in its order; texts whose vectors are not known are encoded together.
@@ -284,19 +272,16 @@ class ChromaStore:
         index = self._cache.get(scope)
         known = _known_vectors(index, parts) if index else {}
         made_of = [[tuple(kind.texts_of(item)) for item in items] for kind, items in parts]
-        needed = [text for part in made_of for texts in part if texts not in known for text in texts]
-        unknown = list(dict.fromkeys(needed))
-        encoded = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
-        return [
-            np.stack([known[texts] if texts in known else mean_of(texts, encoded) for texts in part])
-            for part in made_of
-        ]
+        unknown = list(dict.fromkeys(texts for part in made_of for texts in part if texts not in known))
+        if unknown:
+            known |= dict(zip(unknown, encode_items(self.encoder, unknown), strict=True))
+        return [np.stack([known[texts] for texts in part]) for part in made_of]
 
     def _write(self, scope: Scope, parts: Sequence[KindItems[Any]], changes: Changes) -> str:
         if parts:
             dimensions = next((part.vectors.shape[1] for part in parts if part.vectors is not None), 0)
             # the encoder is asked last: it may be out of reach
-            dimensions = dimensions or self._rows.dimensions() or self._encoder.encode([]).shape[1]
+            dimensions = dimensions or self._rows.dimensions() or self.encoder.encode([]).shape[1]
             self._rows.write(scope, parts, dimensions)
         self._rows.remove(scope, changes.removed)
         revision = self._revisions.renew(scope) if self._revisions else uuid4().hex

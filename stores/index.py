@@ -188,30 +188,22 @@ class ScopeIndex:
         index: KindIndex[T] = getattr(self, kind.name)
         return index
 
-    def with_revision(self, revision: str) -> "ScopeIndex":
-        """Return this index under another revision."""
-        return self._with("revision", revision)
-
     def with_unsearched(self, kind: Kind[T], added: Iterable[T], removed: Iterable[str] = ()) -> "ScopeIndex":
         """Return an index with pending tasks or decisions added, then others removed by id; this one stays as it is."""
         items = getattr(self, kind.name) | {kind.id_of(item): item for item in added}
         for item_id in removed:
             items.pop(item_id, None)
-        return self._with(kind.name, items)
+        return self.with_parts(**{kind.name: items})
 
     def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
         """Return an index with items added or replaced; this one stays as it is."""
-        return self._with(kind.name, self.of_kind(kind).with_items(items, vectors))
+        return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
 
     def with_part(self, part: KindItems[Any]) -> "ScopeIndex":
         """Return an index with items of a kind added or replaced, whether they are searched or not."""
         if part.vectors is None:
             return self.with_unsearched(part.kind, part.items)
         return self.with_items(part.kind, part.items, part.vectors)
-
-    def with_kind(self, of_kind: KindIndex[Any]) -> "ScopeIndex":
-        """Return an index with these items of a kind, instead of its own."""
-        return self._with(of_kind.kind.name, of_kind)
 
     def as_of(self, moment: datetime) -> "ScopeIndex":
         """Return what the scope held at a moment, ready for search: what was said by then, and taken to be true then.
@@ -225,11 +217,11 @@ class ScopeIndex:
             self.view = moment, _as_of(self, moment)
         return self.view[1]
 
-    def _with(self, name: str, value: object) -> "ScopeIndex":
+    def with_parts(self, **parts: object) -> "ScopeIndex":
+        """Return an index with another revision, or other items of a kind; this one stays as it is."""
         index = copy.copy(self)
-        index.view = None
-        index.derived = {}
-        setattr(index, name, value)
+        index.view, index.derived = None, {}
+        vars(index).update(parts)
         return index
 
 

@@ -24,8 +24,6 @@ ID_BYTES = 200
 """What the id of an item takes, with its entry among the positions."""
 SHORTEST_ID = 4
 """Characters of an id by which its item is found, at the least."""
-MAX_INSERTED = 100
-"""New items at most that are put at their places in the order of the others one by one."""
 SESSION_GAP = 3
 """Empty places between two sessions in a row, so that nobody looks so far as into another."""
 
@@ -39,16 +37,6 @@ class Column:
     """What the values depend on beside the items."""
     outdated: frozenset[int] = frozenset()
     """The positions of the items that were replaced since."""
-
-
-@dataclass(frozen=True, eq=False)
-class SessionRow:
-    """Where items stand in a row: session after session, in order of time within each, with empty places between."""
-
-    places: NDArray[np.intp]
-    """The place of each item, of shape (n,)."""
-    size: int
-    """How many places there are, at least twice the empty ones and one."""
 
 
 class Values(Generic[T]):
@@ -97,7 +85,7 @@ class KindIndex(Generic[T]):
         self._positions: dict[str, int] = {}
         """The positions of items by id: versions share it, each up to its length."""
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
-        self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
+        self._ordered: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         """Positions in order of time, of as many items as were there when the order was last read."""
         self._lock = RLock()
         """Held while something is derived, in whatever version."""
@@ -105,8 +93,8 @@ class KindIndex(Generic[T]):
     def __len__(self) -> int:
         return len(self.items)
 
-    def __contains__(self, item_id: object) -> bool:
-        return isinstance(item_id, str) and self.find_position(item_id) >= 0
+    def __contains__(self, item_id: str) -> bool:
+        return self.find_position(item_id) >= 0
 
     @property
     def vectors(self) -> Vectors:
@@ -122,9 +110,8 @@ class KindIndex(Generic[T]):
     def nbytes(self) -> int:
         """Return about how many bytes the index takes."""
         columns = [column.values for column in list(self.columns.values())]
-        return sum(part.nbytes for part in (self.items, self._vectors, self._ordered, *columns)) + (
-            ID_BYTES * len(self)
-        )
+        parts = (self.items, self._vectors, self._ordered, *columns)
+        return sum(part.nbytes for part in parts) + ID_BYTES * len(self)
 
     def get(self, item_id: str) -> T | None:
         """Return the item of an id, or None."""
@@ -219,7 +206,7 @@ class KindIndex(Generic[T]):
         with self._lock:
             if len(self._ordered) < len(self):
                 self._ordered = self._in_order()
-            return self._ordered.rows
+            return self._ordered
 
     @cached_property
     def ranks(self) -> NDArray[np.intp]:
@@ -239,23 +226,23 @@ class KindIndex(Generic[T]):
         return [self.items[position] for position in np.flatnonzero(sessions == self.code("session", session_id))]
 
     @cached_property
-    def session_row(self) -> SessionRow:
-        """Return where each item stands in a row, with empty places before each session and behind the last."""
+    def places(self) -> NDArray[np.intp]:
+        """Return where each item stands in a row of sessions, each in order of time, with a gap before each."""
         order, sessions = self.order(), self.session
         ordered = order[np.argsort(sessions[order], kind="stable")]
         steps = 1 + SESSION_GAP * (np.diff(sessions[ordered], prepend=-1) != 0)
         places = np.empty(len(self), dtype=np.intp)
         places[ordered] = np.cumsum(steps) - 1
-        return SessionRow(places, max(int(places.max(initial=0)), SESSION_GAP) + SESSION_GAP + 1)
+        return places
 
     @cached_property
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
-        row = self.session_row
-        positions = np.full(row.size, -1, dtype=np.intp)
+        places = self.places
+        positions = np.full(int(places.max(initial=0)) + 2, -1, dtype=np.intp)
         if self.items and self.kind.session_of(self.items[0]) is not None:
-            positions[row.places] = np.arange(len(self))
-        return positions[row.places - 1], positions[row.places + 1]
+            positions[places] = np.arange(len(self))
+        return positions[places - 1], positions[places + 1]
 
     def with_items(self, items: Sequence[T], vectors: Vectors) -> Self:
         """Return a version with items added at the end; those whose id is known take the place of the stored ones.
@@ -271,7 +258,7 @@ class KindIndex(Generic[T]):
         after.items = self.items.replaced(replaced).extended(added)
         after._vectors = self._vectors.replaced([*replaced], vectors[[*known.values()]]).extended(vectors[new])
         after._positions = self._with_positions(list(map(self.kind.id_of, added)))
-        if not any(self._is_elsewhere(position, item) for position, item in replaced.items()):
+        if all(self.kind.sort_key(self.items[at]) == self.kind.sort_key(item) for at, item in replaced.items()):
             after._ordered = self._ordered
         after.columns = {
             label: replace(column, outdated=column.outdated | {at for at in replaced if at < len(column.values)})
@@ -287,7 +274,7 @@ class KindIndex(Generic[T]):
         index = type(self)(self.kind)
         index.items = PackedItems(self.kind.model, packed)
         index._positions = {item_id: position for position, item_id in enumerate(ids)}
-        index._vectors, index._ordered = AppendOnlyArray(vectors), AppendOnlyArray(order)
+        index._vectors, index._ordered = AppendOnlyArray(vectors), order
         return index
 
     def current_columns(self) -> dict[str, Column]:
@@ -303,14 +290,11 @@ class KindIndex(Generic[T]):
             if column is None or column.given != given:
                 column = Column(empty(), given)
             values: Any = column.values
-            if column.outdated:
-                outdated = sorted(column.outdated)
+            if outdated := sorted(column.outdated):
                 values = values.replaced(outdated, derive(self.items.at(outdated)))
             if len(values) < len(self):
                 values = values.extended(derive(self.items.at(range(len(values), len(self)))))
-            if values is not column.values or column.outdated:
-                column = Column(values, given)
-            self.columns[label] = column
+            self.columns[label] = Column(values, given)
         return values
 
     def _with_positions(self, ids: Sequence[str]) -> dict[str, int]:
@@ -320,21 +304,15 @@ class KindIndex(Generic[T]):
         positions.update((item_id, position) for position, item_id in enumerate(ids, start=len(self)))
         return positions
 
-    def _is_elsewhere(self, position: int, item: T) -> bool:
-        """Return whether an item has another place in the order than the one at a position."""
-        return self.kind.sort_key(self.items[position]) != self.kind.sort_key(item)
-
-    def _in_order(self) -> AppendOnlyArray[np.intp]:
-        """Return the order with the new items in it: behind the others, where they are later, as nearly always."""
+    def _in_order(self) -> NDArray[np.intp]:
+        """Return the order with the new items in it, each put at its place unless most are new."""
 
         def key(position: int) -> SortKey:
             return self.kind.sort_key(self.items[position])
 
         ordered = self._ordered
         new = sorted(range(len(ordered), len(self)), key=key)
-        if not len(ordered) or key(new[0]) > key(int(ordered.rows[-1])):
-            return ordered.extended(np.array(new, dtype=np.intp))
-        if len(new) > MAX_INSERTED:
-            return AppendOnlyArray(np.array(sorted(range(len(self)), key=key), dtype=np.intp))
-        places = [bisect(ordered.rows, key(position), key=lambda at: key(int(at))) for position in new]
-        return AppendOnlyArray(np.insert(ordered.rows, places, new))
+        if len(new) > len(ordered):
+            return np.array(sorted(range(len(self)), key=key), dtype=np.intp)
+        places = [bisect(ordered, key(position), key=lambda at: key(int(at))) for position in new]
+        return np.insert(ordered, places, new)

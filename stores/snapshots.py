@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 7
+FORMAT = 8
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
@@ -211,7 +211,7 @@ def _unpacked(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], revis
             for label, column in known["columns"].items()
         }
         of_kind.saved_columns, of_kind.names = frozenset(of_kind.columns), known["names"]
-        index = index.with_kind(of_kind)
+        index = index.with_parts(**{kind.name: of_kind})
     return index
 
 

@@ -75,7 +75,7 @@ class ComparisonSet:
 
     def keywords(self, position: int) -> frozenset[str]:
         """Return the keyword terms of a record that say something."""
-        return self.terms.terms_at(position) - self.ignored
+        return frozenset(_keyword_terms(self.records[position])) - self.ignored
 
     @cached_property
     def keyword_counts(self) -> Positions:

@@ -16,7 +16,7 @@ from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.retrieval.queries import first_person_query
 from langgraph_engram.schema import Event, Intent, Synthesis, TimeConstraint
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex
-from langgraph_engram.stores.kind_index import SessionRow
+from langgraph_engram.stores.kind_index import SESSION_GAP
 from langgraph_engram.stores.matches import Matches
 from langgraph_engram.text.tokens import content_stems
 
@@ -111,7 +111,7 @@ def _stems(intent: Intent) -> list[str]:
 
 def _beside_others(kind: KindIndex[Any], scores: Scores, weights: Sequence[float]) -> Scores:
     """Return the scores of records or turns with those of their neighbours, in [0, 1]."""
-    return min_max(with_neighbours(scores, kind.session_row, weights)) if len(kind) else unscored(0)
+    return min_max(with_neighbours(scores, kind.places, weights)) if len(kind) else unscored(0)
 
 
 def _turn_scores(index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
@@ -127,17 +127,17 @@ def min_max(scores: Scores) -> Scores:
     return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
-def with_neighbours(scores: Scores, row: SessionRow, weights: Sequence[float]) -> Scores:
+def with_neighbours(scores: Scores, places: NDArray[np.intp], weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
-    Searching for a sentence by its context beats showing its context (docs/decisions/0015). Between sessions, `row`
-    has at least as many empty places as there are weights.
+    Searching for a sentence by its context beats showing its context (docs/decisions/0015). Between the
+    places of two sessions are at least as many empty ones as there are weights.
     """
     side = [weight / 2 for weight in weights]
-    placed = unscored(row.size)
-    placed[row.places] = scores
+    placed = unscored(int(places.max(initial=0)) + SESSION_GAP + 1)
+    placed[places] = scores
     kernel = np.array([*reversed(side), 1.0, *side], dtype=np.float32)
-    return np.asarray(np.convolve(placed, kernel, mode="same")[row.places])
+    return np.asarray(np.convolve(placed, kernel, mode="same")[places])
 
 
 def top_positions(scores: Scores, limit: int) -> list[int]:

@@ -127,6 +127,6 @@ def test_neighbours_add_their_weighted_scores(turn):
     index = TurnIndex(TURNS).with_items(turns, np.ones((len(turns), 1), dtype=np.float32))
     scores = np.array([1, 0, 8, 0, 16], dtype=np.float32)
 
-    spread = with_neighbours(scores, index.session_row, [1.0, 0.5])
+    spread = with_neighbours(scores, index.places, [1.0, 0.5])
 
     assert spread.tolist() == [1, 0.5, 8 + 8, 0.25, 16 + 4]

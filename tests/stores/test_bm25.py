@@ -17,7 +17,7 @@ TERMS = st.sampled_from("abcdefgh")
 @pytest.fixture(autouse=True, params=[0, 8, 4_096])
 def _sorted_soon(request, monkeypatch):
     """Postings are sorted by term at once, after some, or not at all."""
-    monkeypatch.setattr(bm25, "MAX_UNSORTED", request.param)
+    monkeypatch.setattr(bm25, "MAX_RECENT", request.param)
 
 
 DOCUMENTS = st.lists(st.lists(TERMS, max_size=8), max_size=12)
@@ -121,7 +121,9 @@ def test_the_terms_of_a_document_are_known(first, second, change):
     again = BM25Index.restored(index.names, index.postings(), len(index))
 
     for lexical in (index, again):
-        assert [lexical.terms_at(position) for position in range(len(documents))] == list(map(frozenset, documents))
+        assert lexical.contains(range(len(documents)), "abc").tolist() == [
+            [term in document for term in "abc"] for document in documents
+        ]
         assert set(lexical.terms_in_more_than(1)) == {
             term for term in "abcdefgh" if sum(term in document for document in documents) > 1
         }
