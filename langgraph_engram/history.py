@@ -11,11 +11,10 @@ from langgraph_engram.consolidation.merging import as_active, as_merged, conflic
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import check_size, read_text
 from langgraph_engram.inspection import get
-from langgraph_engram.lineage import reached
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
-from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id
-from langgraph_engram.screening import screen_text
+from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id, reached
+from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex, ScopeIndex
@@ -32,7 +31,7 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
     """Give a record another text, in a run of its own: a new record with its sources takes its place."""
     record = get(store, scope, record_id)
     record_id = record.record_id
-    content, masked = screen_text(read_text(content, "the text").strip(), settings)
+    content, masked = screen_value(read_text(content, "the text").strip(), settings)
     _require_editable(record, content)
     if content == record.content:
         return UpdateReceipt(record=record, masked=masked)

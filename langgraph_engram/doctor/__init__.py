@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.doctor.scope import ScopeExamination
-from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
+from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.errors import EngramError
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Diagnosis, Finding, Recollection

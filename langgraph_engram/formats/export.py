@@ -19,10 +19,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import EXPORT_FORMAT, GZIP_MAGIC, parse_json, read_file
-from langgraph_engram.lineage import reached
 from langgraph_engram.pending import FORGET, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
-from langgraph_engram.schema import Decision, Frozen, Record, Scope, Synthesis
+from langgraph_engram.schema import Decision, Frozen, Record, Scope, Synthesis, reached
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import (
