@@ -2,16 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import (
-    join_repeats,
-    join_stored,
-    passage_records,
-    without_known_kinds,
-)
+from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.schema import Event, Turn
@@ -19,16 +13,12 @@ from langgraph_engram.segmentation.events import describe_by_notes, name_by_note
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, ScopeIndex
+from langgraph_engram.stores.index import ScopeIndex
 
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract records.
-
-    Reads `request`, `turns`; sets `records`, `prompts`, `cannot_write`, adds to `failures`, changes `events`,
-    `boundaries`.
-    """
+    """Extract records. Reads `turns`; sets `records`, `prompts`, `cannot_write`, changes `events`, `boundaries`."""
 
     store: Store
     extractor: Extractor
@@ -44,41 +34,22 @@ class Extract:
         extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
         long_turns = [turn for turn in turns if has_passages(turn, self.settings)]
-        records = join_repeats(
-            [
-                *passage_records(request.scope.key, long_turns, event_of),
-                *(record for found in extracted for record in found.records),
-            ]
-        )
+        passages = passage_records(request.scope.key, long_turns, event_of)
+        records = join_repeats([*passages, *(record for found in extracted for record in found.records)])
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
-        events = name_by_notes(state["events"], notes, index)
-        boundaries = describe_by_notes(state["boundaries"], notes, index)
-        self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
         if asked_before := _turns_in_events(turns, index, state["events"]):
             records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
-            "events": events,
-            "boundaries": boundaries,
+            "events": name_by_notes(state["events"], notes, index),
+            "boundaries": describe_by_notes(state["boundaries"], notes, index),
             "records": join_stored(records, index),
             "prompts": [batch.prompt for batch in batches],
             "cannot_write": self.extractor.model.capability.is_lacking,
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }
-
-    def _encode(self, index: ScopeIndex, found: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> None:
-        """Encode all that is new in one call, for the encoder's cache: this step, the filter and the commit need it."""
-        texts = [
-            text
-            for kind, items in found
-            for item in items
-            if item != index.of_kind(kind).get(kind.id_of(item))
-            for text in kind.texts_of(item)
-        ]
-        if texts:
-            self.store.encoder.encode(texts)
 
 
 def _turns_in_events(turns: Sequence[Turn], index: ScopeIndex, events: Sequence[Event]) -> list[Turn]:

@@ -33,8 +33,7 @@ class ReflectStep:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
-        ended = self._spent(state) or (UNCHANGED if _unchanged(state) else "")
-        if ended:
+        if ended := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
             return {"done": True, "notes": [*state.get("notes", []), ended]}
         query, pool = state["request"].query, tuple(state["pool"])
         question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
@@ -49,8 +48,7 @@ class ReflectStep:
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
         if thought.complete or not _asks_something_new(following, question.asked):
             return {"done": True, "missing": missing, "usage": usage}
-        ends = self._ends(state)
-        if ends:
+        if ends := self._ends(state):
             return {"done": True, "missing": missing, "notes": [*state.get("notes", []), ends], "usage": usage}
         return {
             "done": False,

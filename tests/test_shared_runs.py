@@ -36,7 +36,7 @@ NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
 
-SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
+SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 
 
 class NamedRules(RuleModel):

@@ -54,9 +54,8 @@ class Target:
 
     def of_whole_id(self, index: ScopeIndex) -> "Target":
         """Return the target with the whole id of its record."""
-        if self.record_id is None:
-            return self
-        return replace(self, record_id=find_one(index.records, self.record_id).record_id)
+        named = self.record_id
+        return self if named is None else replace(self, record_id=find_one(index.records, named).record_id)
 
 
 def make_target(session_id: object, turn_id: object, record_id: object) -> Target:

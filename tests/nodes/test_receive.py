@@ -1,13 +1,12 @@
 """Raw turns are stored once, before anything else, however much of a conversation is sent again."""
 
 from datetime import timedelta
-from operator import eq
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.alignment import new_turns, overlap
+from langgraph_engram.alignment import new_turns
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_task, pending_tasks_for
@@ -19,19 +18,6 @@ from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.revisions import SharedRevisions
 from tests.conftest import NOON
-
-WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
-
-
-@given(WORDS, WORDS)
-def test_the_overlap_is_the_longest(stored, sent):
-    """What overlaps is equal, and nothing longer is."""
-    length = overlap(stored, sent, eq)
-
-    assert stored[len(stored) - length :] == sent[:length]
-    assert all(
-        stored[len(stored) - more :] != sent[:more] for more in range(length + 1, min(len(stored), len(sent)) + 1)
-    )
 
 
 def test_what_is_received_is_stored_and_pending(store, scope, to_remember):

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.graphs.write_parts import write_parts
+from langgraph_engram.graphs.write import write_parts
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, StructMemSettings
 from langgraph_engram.papers.dimmem import WindowSegmenter
