@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
@@ -13,7 +14,7 @@ from langgraph_engram.segmentation.events import describe_by_notes, name_by_note
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, ScopeIndex
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,34 @@ class Extract:
         passages = passage_records(request.scope.key, long_turns, event_of)
         records = join_repeats([*passages, *(record for found in extracted for record in found.records)])
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
+        events = name_by_notes(state["events"], notes, index)
+        boundaries = describe_by_notes(state["boundaries"], notes, index)
+        self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
         if asked_before := _turns_in_events(turns, index, state["events"]):
             records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
-            "events": name_by_notes(state["events"], notes, index),
-            "boundaries": describe_by_notes(state["boundaries"], notes, index),
+            "events": events,
+            "boundaries": boundaries,
             "records": join_stored(records, index),
             "prompts": [batch.prompt for batch in batches],
             "cannot_write": self.extractor.model.capability.is_lacking,
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }
+
+    def _encode(self, index: ScopeIndex, found: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> None:
+        """Encode all that is new in one call, for the encoder's cache: this step, the filter and the commit need it."""
+        texts = [
+            text
+            for kind, items in found
+            for item in items
+            if item != index.of_kind(kind).get(kind.id_of(item))
+            for text in kind.texts_of(item)
+        ]
+        if texts:
+            self.store.encoder.encode(texts)
 
 
 def _turns_in_events(turns: Sequence[Turn], index: ScopeIndex, events: Sequence[Event]) -> list[Turn]:
