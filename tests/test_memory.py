@@ -124,14 +124,6 @@ def test_receipts_of_sessions_add_up(memory, user):
     assert memory.remember_sessions([], user_id=user) == Receipt(run_id="")
 
 
-def test_what_is_shown_is_in_order_of_time(memory, user):
-    """What was said earlier comes first, whenever it was sent."""
-    memory.remember(MORE, user_id=user, session_id="late")
-    memory.remember(TOLD, user_id=user, session_id="early")
-
-    assert texts(memory, user) == [message["text"] for message in [*TOLD, *MORE]]
-
-
 def test_the_async_twins_do_the_same(memory, user):
     """What the one remembers, the other finds."""
 

@@ -12,8 +12,7 @@ from langgraph_engram.papers.hymem import unit_turns
 from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import consecutive_runs, near_turns
-from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.retrieval.passages import near_turns
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection
 from langgraph_engram.testing import FakeModel
@@ -66,12 +65,6 @@ def test_nothing_found_is_not_asked_about(state):
     assert (update["sufficient"], model.asked) == (False, [])
 
 
-def test_it_is_noted_whether_a_rule_answered(state):
-    """Rules quote, and what they quote is no model's word."""
-    assert JudgeSufficiency(RuleModel(), DeepSettings())(state)["quoted"] is True
-    assert JudgeSufficiency(FakeModel([UNKNOWN]), DeepSettings())(state)["quoted"] is False
-
-
 @pytest.fixture
 def select(store, state):
     """Select in batches, as the graph does: each batch by itself, in any order, then what they selected together."""
@@ -103,14 +96,6 @@ def test_an_empty_selection_falls_back_to_the_best(select, said):
     assert update["selected_ids"] == ["p0", "p1"]
 
 
-def test_runs_follow_one_another_in_one_session(turn):
-    """A gap, or another session, begins a new run."""
-    turns = [turn(0), turn(1), turn(3), turn(4, session_id="s2"), turn(5, session_id="s2")]
-
-    assert [[found.seq for found in run] for run in consecutive_runs(turns)] == [[0, 1], [3], [4, 5]]
-    assert consecutive_runs([]) == []
-
-
 def selection_of(found):
     return BatchSelection(start=0, evidence_ids=[passage.evidence_id for passage in found])
 
@@ -138,13 +123,6 @@ def test_sources_come_with_their_neighbours(back):
     assert {found.relevance for found in update["pool"]} == {0.7}
     assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
     assert "Ana: Line 1.\nAna: Line 2.\nAna: Line 3." in update["pool"][0].text
-
-
-def test_whole_events_come_in_full(back):
-    """HyMem goes back to the unit of each source."""
-    update = back(1, around=unit_turns)
-
-    assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize("fields", [{"status": "superseded", "superseded_by": "r5"}, {"conflicts_with": ["r5"]}])

@@ -55,18 +55,6 @@ def test_turns_carry_the_order_of_their_users_dates(store, scope, to_remember):
     assert "(3 April 2025)" in turn_passage([turn], 1.0, {}).text
 
 
-def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
-    """What is known is counted and not stored again."""
-    receive = Receive(store)
-    receive({"request": to_remember("Hi!", "I moved to Oslo.")})
-
-    update = receive({"request": to_remember("Hi!", "I moved to Oslo.")})
-
-    assert update["turns"] == []
-    assert update["known_turns"] == 2
-    assert len(store.index(scope).turns) == 2
-
-
 def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_remember):
     """A run that is begun again finds its turns stored and goes on; what it is sent beside them is not lost."""
     receive = Receive(store)
@@ -225,15 +213,6 @@ def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
     assert first["session_ids"] != second["session_ids"]
     assert again["session_ids"] == first["session_ids"]
     assert again["turns"] == []
-
-
-def test_scopes_know_nothing_of_each_other(store, to_remember):
-    """The same words of another user, tenant or agent are other turns."""
-    requests = [to_remember("Hi!", **scope) for scope in ({}, {"tenant": "b"}, {"agent_id": "a"}, {"user_id": "z"})]
-
-    ids = {turn.turn_id for request in requests for turn in Receive(store)({"request": request})["turns"]}
-
-    assert len(ids) == 4
 
 
 def test_a_retry_is_about_stored_turns(store, scope, turn, to_remember):

@@ -108,15 +108,6 @@ def test_a_shift_in_the_next_call_closes_the_open_event(segment, learned):
     assert events[0].event_id == opened.event_id
 
 
-def test_closing_ends_the_open_event_without_a_new_turn(segment, learned):
-    """A session that is closed has no open event."""
-    segment(learned, "a")
-
-    (closed,) = segment(learned, close=True)["events"]
-
-    assert (closed.status, closed.turn_ids) == ("closed", ["t0"])
-
-
 def test_topics_that_fail_leave_one_event(segment, asking):
     """Without topics there is no cut; nothing is lost, the events have names, and the failure is reported."""
     update = segment(asking(), "Bees give honey", "ok", "Then I met Runa")
