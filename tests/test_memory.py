@@ -18,7 +18,6 @@ TOLD = [
     {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08T12:02:00Z"},
 ]
 MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
-OK = {"role": "user", "content": "ok"}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Record, Synthesis
+from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
 from langgraph_engram.summarization.sources import LIMITS, SourceLimits
@@ -333,10 +333,3 @@ def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, 
     assert sum(count_tokens(record.content) for record in shown) <= 60
     assert {record.event_id for record in shown} == {"e0", "e1", "e2"}
     assert len(kept.covered_record_ids) == 12
-
-
-def bare(seq, content):
-    """Make a record of nothing but words."""
-    return Record(
-        record_id=f"r{seq}", content=content, session_id="s", event_id="e", seq=seq, source_turn_ids=[f"t{seq}"]
-    )
