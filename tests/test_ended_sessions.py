@@ -4,6 +4,7 @@ import pytest
 
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
@@ -87,6 +88,25 @@ def test_calls_without_a_session_neither_end_nor_are_ended(memory):
     assert told(memory) == []
     tell(memory, 4, "s2", "I swim.")
     assert told(memory) == ["s1"]
+
+
+def test_another_users_sessions_are_left_alone(memory):
+    """A scope is its user's own."""
+    tell(memory, 1, "s1")
+    said = [{"speaker": "Ben", "text": "I ski.", "said_at": "2024-03-05T09:00:00Z"}]
+
+    memory.remember(said, user_id="ben", session_id="s2")
+
+    assert told(memory) == []
+
+
+def test_presets_without_syntheses_close_nothing():
+    """What would not be told is left as the paper has it."""
+    with Memory("memory:", "rules", encoder="hashing", settings=preset("dimmem")) as memory:
+        tell(memory, 1, "s1")
+        tell(memory, 2, "s2")
+
+        assert last_status(memory, "s1") == "open"
 
 
 def test_a_synthesis_of_an_ended_session_that_fails_is_pending_until_a_retry(memory, asked):

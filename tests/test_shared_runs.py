@@ -313,6 +313,11 @@ def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, reco
     assert (status(unnamed), status(apart)) == ("active", "quarantined")
 
 
+def test_a_part_is_read_beside_turns_of_its_own_session(shared):
+    """What is said just before in another one is no context."""
+    assert [[turn.turn_id for turn in part.context] for part in shared.parts(1)] == [[], ["t0"], [], ["u0"]]
+
+
 def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
     """A record of two sessions rests in each on what was said there; how a session came about is not told."""
     notes = [EventNote(event=number, topic=f"topic {number}", transition="The car is sold.") for number in (1, 2)]

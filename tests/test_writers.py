@@ -251,6 +251,19 @@ def test_a_session_that_was_closed_meanwhile_stays_closed(store, graph):
     assert (event.status, len(event.turn_ids)) == ("closed", 2)
 
 
+def test_events_stand_in_the_order_of_their_turns_whoever_commits_first(store, graph):
+    """What was said first comes first, though its run was overtaken."""
+    graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
+    graph.invoke(request("quick", "By the way, I ski."), thread("quick"))
+
+    graph.invoke(None, thread("slow"))
+
+    index = store.index(ANA)
+    told = [index.turns.get(event.turn_ids[0]).text for event in index.session_events("s1")]
+    assert told == ["I keep bees.", "By the way, I ski."]
+    check(index, told)
+
+
 @pytest.mark.parametrize("last", [[], ["I ski."]])
 def test_a_late_run_does_not_open_a_closed_session(store, graph, last):
     """A run that opens an event of its own was overtaken by the session's end: the session is as closed as it was."""
@@ -265,6 +278,15 @@ def test_a_late_run_does_not_open_a_closed_session(store, graph, last):
     events = store.index(ANA).session_events("s1")
     assert len(events) > 1
     assert {event.status for event in events} == {"closed"}
+
+
+def test_a_new_call_goes_on_with_a_closed_session(store, graph):
+    """What was closed stays closed, and what is said afterwards opens an event of its own."""
+    graph.invoke(request("begun", "I keep bees.", close_session=True), thread("begun"))
+
+    graph.invoke(request("more", "The bees hum."), thread("more"))
+
+    assert [event.status for event in store.index(ANA).session_events("s1")] == ["closed", "open"]
 
 
 def test_a_retry_puts_earlier_turns_before_those_of_the_open_event(store, graph):

@@ -132,6 +132,29 @@ def test_a_session_is_forgotten_and_what_it_replaced_stands_by_what_came_after(m
     assert SECRETS[0].encode() in on_disk(folder)
 
 
+def test_what_the_forgotten_had_replaced_is_true_again(memory):
+    """Nothing that is stored says that she moved on."""
+    moved(memory, homes=SECRETS[:2])
+
+    memory.forget(user_id="ana", turn_id="D2:1")
+
+    (first,) = (record for record in memory.show("records", "ana") if SECRETS[0] in record.content)
+    assert (first.status, first.superseded_by, first.valid_to) == ("active", None, None)
+    assert memory.show("decisions", "ana") == []
+
+
+def test_of_what_was_merged_the_other_part_stands_again(memory):
+    """The merged text is gone with the turn that it rested on too."""
+    remember_day(memory, BEES[0], 1)
+    remember_day(memory, BEES[1], 2)
+    assert "merged" in {record.status for record in memory.show("records", "ana")}
+
+    memory.forget(user_id="ana", turn_id="D1:1")
+
+    left = [record for record in memory.show("records", "ana") if "Vesperine" in record.content]
+    assert [(record.content, record.status) for record in left] == [(f"Ana: {BEES[1]}", "active")]
+
+
 def test_a_record_goes_with_what_it_was_made_of_and_is_not_extracted_again(memory):
     """Its turns stay as they were said; neither a retry nor the same messages bring it back."""
     remember_day(memory, BEES[0], 1)

@@ -60,6 +60,11 @@ def test_before_the_first_word_nothing_is_there(memory):
     assert recollection.notes == ["nothing that was said by 2022-01-01 is remembered for user ana"]
 
 
+def test_the_moment_itself_counts(memory):
+    """What was said at the very moment was said by then."""
+    assert memory.search("Where does Ana live?", user_id="ana", as_of=MAY).evidence
+
+
 def test_relative_times_count_from_the_moment(memory):
     """Unless `now` says otherwise, "last month" is the month before the moment that memory is read at."""
     then = memory.search("What did Ana say last month?", user_id="ana", as_of=JUNE)
@@ -73,6 +78,16 @@ def test_a_moment_may_be_text(memory, moment):
     recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
 
     assert "Oslo" in recollection.answer.splitlines()[0]
+
+
+def test_now_may_be_text(memory):
+    """What "last month" is, is counted from it."""
+    query = "What did Ana say last month?"
+
+    found = memory.search(query, user_id="ana", now="2023-06-08T12:00:00Z").evidence
+
+    assert found == memory.search(query, user_id="ana", now=JUNE).evidence
+    assert found != memory.search(query, user_id="ana", now="2023-08-08").evidence
 
 
 @pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])

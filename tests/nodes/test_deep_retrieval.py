@@ -12,7 +12,7 @@ from langgraph_engram.papers.hymem import unit_turns
 from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import near_turns
+from langgraph_engram.retrieval.passages import consecutive_runs, near_turns
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection
 from langgraph_engram.testing import FakeModel
@@ -94,6 +94,14 @@ def test_an_empty_selection_falls_back_to_the_best(select, said):
     update = select(FakeModel([said, said]), light_k=2)
 
     assert update["selected_ids"] == ["p0", "p1"]
+
+
+def test_runs_follow_one_another_in_one_session(turn):
+    """A gap, or another session, begins a new run."""
+    turns = [turn(0), turn(1), turn(3), turn(4, session_id="s2"), turn(5, session_id="s2")]
+
+    assert [[found.seq for found in run] for run in consecutive_runs(turns)] == [[0, 1], [3], [4, 5]]
+    assert consecutive_runs([]) == []
 
 
 def selection_of(found):

@@ -200,6 +200,17 @@ def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
     assert synthesize(enabled=False)[0] == []
 
 
+def test_relations_are_summarized_too(keep, near, record, event, synthesize):
+    """StructMem's relational entries stand in the buffer beside facts; what is quarantined does not."""
+    relation = record(0, "Ana trusts Ben.", record_id="x", kind="relational", memory_type=None, part=1)
+    bad = record(1, "Ana is 900.", record_id="q", status="quarantined")
+    keep(records=[*near, relation, bad], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize()
+
+    assert [record.record_id for record in asked[0].buffer] == ["r0", "x", "r1"]
+
+
 def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesize):
     """Three hours are not one story: each full hour has its own, the last at the close (StructMem 3.3)."""
     start = record(0).mentioned_at
