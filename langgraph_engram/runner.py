@@ -265,8 +265,8 @@ class ReadRunner:
     def search(self, request: RecallRequest) -> Recollection:
         """Run a search."""
         with self._tracer.call("search", request.scope) as call:
-            state = call.run(self._search_graph.invoke, {"request": request}, GRAPH_RUN)
-            return trace_recollection(call, state["recollection"])
+            found = call.run(lambda: self._search_graph.invoke({"request": request}, GRAPH_RUN)["recollection"])
+            return trace_recollection(call, found)
 
     def recall(self, request: RecallRequest) -> Recollection:
         """Run a recall to its end, and time its steps."""
