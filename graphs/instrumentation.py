@@ -20,20 +20,13 @@ STORE_RETRY = RetryPolicy(initial_interval=0.2, max_attempts=3, retry_on=(StoreU
 """Nodes are idempotent. Bad input and failures of a model are not retried."""
 ENTRY_NODE = "identify"
 """The name of the node before the first step of a served graph."""
-COUNTED = {
-    "turns": "turns",
-    "events": "events",
-    "boundaries": "boundaries",
-    "records": "records",
-    "pairs": "candidates",
-    "proposals": "proposals",
-    "decisions": "decisions",
-    "synthesis_ids": "syntheses",
-    "evidence": "evidence",
-    "selected_ids": "selected",
-    "pool": "pool",
-}
-"""Keys of the states whose lists are counted in a node's update, with the name of the count."""
+COUNTED = (
+    *("turns", "events", "boundaries", "records", "pairs", "proposals", "decisions", "synthesis_ids"),
+    *("evidence", "selected_ids", "pool"),
+)
+"""Keys of the states whose lists are counted in a node's update."""
+NAMES = {"pairs": "candidates", "synthesis_ids": "syntheses", "selected_ids": "selected"}
+"""How counts are called, where not by their keys."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +94,8 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
 
 def _counts_in(update: Mapping[str, Any]) -> dict[str, int]:
     """Return the counts of an update, and of the calls and tokens that it took; an empty list has no count."""
-    returned = {name: update.get(key) for key, name in COUNTED.items()}
-    counts = {name: len(items) for name, items in returned.items() if isinstance(items, list) and items}
+    returned = {key: update.get(key) for key in COUNTED}
+    counts = {NAMES.get(key, key): len(items) for key, items in returned.items() if isinstance(items, list) and items}
     usage = update.get("usage")
     entries = [entry for entry in usage if isinstance(entry, UsageEntry)] if isinstance(usage, list) else []
     if entries:

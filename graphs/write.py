@@ -6,6 +6,8 @@ way: `receive` says what is left to do, and a step that has nothing to do does n
 has no such boxes.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,10 +15,11 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compression import Compressor
-from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.consolidation.pairing import PairFinder
+from langgraph_engram.consolidation.resolution import ClusterResolver, Resolver
+from langgraph_engram.extraction.extractor import EVENTS, Extractor, View
 from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph
-from langgraph_engram.graphs.write_parts import write_parts
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
 from langgraph_engram.nodes.consolidate import Consolidate
@@ -28,11 +31,66 @@ from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
+from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
+from langgraph_engram.papers.dimmem import EveryPairFinder, PairResolver, WindowSegmenter, records_view
+from langgraph_engram.papers.esmem import AskingSegmenter
+from langgraph_engram.papers.hymem import KEY_SENTENCES
+from langgraph_engram.papers.structmem import FACTS, RELATIONS, BufferSegmenter, WindowScheduler
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter, Segmenter
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
+from langgraph_engram.summarization.scheduling import Scheduler
+from langgraph_engram.summarization.sources import LIMITS, SourceLimits
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
+CLUSTERS = ClusterResolver()
+
+
+@dataclass(frozen=True)
+class WriteParts:
+    """What the boxes of the write graph compute with."""
+
+    segmenter: Segmenter
+    finder: PairFinder
+    scheduler: Scheduler
+    views: Sequence[View] = (EVENTS,)
+    """What is asked of the turns."""
+    resolver: Resolver = CLUSTERS
+    sources: SourceLimits = LIMITS
+
+
+def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
+    """Return the parts that the settings ask for."""
+    max_turns = settings.segment.max_turns
+    parts = WriteParts(
+        LearnedSegmenter(store.encoder, max_turns),
+        PairFinder(store, settings.update),
+        Scheduler(settings.synthesis, writes_new=not model.by_rules),  # quotes of records add nothing to what is found
+    )
+    match settings.paper:
+        case DimMemSettings() as paper:
+            return replace(
+                parts,
+                segmenter=WindowSegmenter(paper),
+                views=(records_view(paper),),
+                finder=EveryPairFinder(store, settings.update, paper.all_pairs),
+                resolver=PairResolver(),
+            )
+        case EsMemSettings() as paper:
+            return replace(parts, segmenter=AskingSegmenter(model, store.encoder, max_turns, paper), views=())
+        case StructMemSettings() as paper:
+            return replace(
+                parts,
+                segmenter=BufferSegmenter(paper),
+                views=(FACTS, RELATIONS) if paper.relations else (FACTS,),
+                scheduler=WindowScheduler(settings.synthesis),
+                sources=SourceLimits(paper.seeds, UNLIMITED, UNLIMITED),
+            )
+        case HyMemSettings() as paper:
+            segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)
+            return replace(parts, segmenter=segmenter, views=(KEY_SENTENCES,) if paper.level1 else ())
+    return parts
 
 
 def build_write_graph(

@@ -10,36 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from langgraph_engram.errors import EngramError
-    from langgraph_engram.formats.messages import to_messages
-    from langgraph_engram.graphs.checkpoints import checkpoint_serializer
-    from langgraph_engram.integrations.middleware import EngramMiddleware
-    from langgraph_engram.integrations.retriever import EngramRetriever
-    from langgraph_engram.integrations.store import EngramStore
-    from langgraph_engram.integrations.tools import create_memory_tools
-    from langgraph_engram.memory import Memory
-    from langgraph_engram.presets import preset
-    from langgraph_engram.results import Receipt, Recollection
-    from langgraph_engram.settings import Settings
-    from langgraph_engram.state import RecallRequest, RememberRequest
+    from langgraph_engram.errors import EngramError as EngramError
+    from langgraph_engram.formats.messages import to_messages as to_messages
+    from langgraph_engram.graphs.checkpoints import checkpoint_serializer as checkpoint_serializer
+    from langgraph_engram.integrations.middleware import EngramMiddleware as EngramMiddleware
+    from langgraph_engram.integrations.retriever import EngramRetriever as EngramRetriever
+    from langgraph_engram.integrations.store import EngramStore as EngramStore
+    from langgraph_engram.integrations.tools import create_memory_tools as create_memory_tools
+    from langgraph_engram.memory import Memory as Memory
+    from langgraph_engram.presets import preset as preset
+    from langgraph_engram.results import Receipt as Receipt
+    from langgraph_engram.results import Recollection as Recollection
+    from langgraph_engram.settings import Settings as Settings
+    from langgraph_engram.state import RecallRequest as RecallRequest
+    from langgraph_engram.state import RememberRequest as RememberRequest
 
-
-__all__ = [
-    "EngramError",
-    "EngramMiddleware",
-    "EngramRetriever",
-    "EngramStore",
-    "Memory",
-    "RecallRequest",
-    "Receipt",
-    "Recollection",
-    "RememberRequest",
-    "Settings",
-    "checkpoint_serializer",
-    "create_memory_tools",
-    "preset",
-    "to_messages",
-]
 
 HOMES = {
     "EngramError": "langgraph_engram.errors",
@@ -57,6 +42,7 @@ HOMES = {
     "preset": "langgraph_engram.presets",
     "to_messages": "langgraph_engram.formats.messages",
 }
+__all__ = [*HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,8 @@
 """Align the messages of a call with the stored turns of their sessions, so that only what is new is stored."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
@@ -12,8 +11,6 @@ from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 
-Stored = TypeVar("Stored")
-Sent = TypeVar("Sent")
 SHORT_SESSION = 0.5
 """Share of what one extraction reads up to which a session is short; a longer one has a run of its own."""
 
@@ -32,7 +29,8 @@ def share_runs(requests: Sequence[RememberRequest], tokens: int) -> list[list[Re
     names, tokens_in_group, is_open = set[str](), 0, False
     for request in requests:
         name = name_session(request)
-        size = sum(_tokens(message) for message in request.messages)
+        read = (" ".join([f"{sent.speaker}: {sent.text}", *sent.captions]) for sent in request.messages)
+        size = sum(map(count_tokens, read))
         is_short = bool(request.messages) and size <= SHORT_SESSION * tokens
         if not (is_open and is_short and name not in names and tokens_in_group + size <= tokens):
             groups.append([])
@@ -54,11 +52,6 @@ def join_requests(requests: Sequence[RememberRequest]) -> RememberRequest:
     ]
     masked, refused = (sum(getattr(request, name) for request in requests) for name in ("masked", "refused"))
     return requests[0].model_copy(update={"messages": messages, "masked": masked, "refused": refused})
-
-
-def _tokens(message: Message) -> int:
-    """Return the tokens of what an extraction reads of a message, as those of a turn are counted."""
-    return count_tokens(" ".join([f"{message.speaker}: {message.text}", *message.captions]))
 
 
 def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
@@ -97,8 +90,12 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     if _is_known_span(stored, request.messages):
         return []
     seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
-    following = _without_repeated_ids(_following(seen, request.messages))
-    fresh = [message for message in following if not _has_known_id(message, request.scope, session_id, index)]
+    known_ids = {turn.external_id for turn in stored}
+    fresh: list[Message] = []
+    for message in _following(seen, request.messages):
+        if message.external_id is None or message.external_id not in known_ids:
+            fresh.append(message)
+        known_ids.add(message.external_id)
     start = stored[-1].seq + 1 if stored else 0
     now = _after(stored)
     return [
@@ -114,26 +111,23 @@ def _after(stored: Sequence[Turn]) -> datetime:
     return last if last and epoch_seconds(last, 0.0) > epoch_seconds(now, 0.0) else now
 
 
-def overlap(stored: Sequence[Stored], sent: Sequence[Sent], same: Callable[[Stored, Sent], bool]) -> int:
-    """Return the length of the longest end of `stored` that `sent` begins with."""
-    for length in range(min(len(stored), len(sent)), 0, -1):
-        if all(same(known, new) for known, new in zip(stored[-length:], sent, strict=False)):
-            return length
-    return 0
-
-
 def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
     """Return what follows the stored end of a session, and the system messages that it does not hold."""
-    said = [message for message in sent if message.role != "system"]
-    known = overlap([turn for turn in stored if turn.role != "system"], said, _is_same)
-    position = 0
-    following: list[Message] = []
-    for message in sent:
-        is_system = message.role == "system"
-        if not any(_is_same(turn, message) for turn in stored) if is_system else position >= known:
-            following.append(message)
-        position += not is_system
-    return following
+    said = [position for position, message in enumerate(sent) if message.role != "system"]
+    known = _overlap([turn for turn in stored if turn.role != "system"], [sent[position] for position in said])
+    following = {*said[known:]}
+    for position, message in enumerate(sent):
+        if message.role == "system" and not any(_is_same(turn, message) for turn in stored):
+            following.add(position)
+    return [sent[position] for position in sorted(following)]
+
+
+def _overlap(stored: Sequence[Turn], sent: Sequence[Message]) -> int:
+    """Return the length of the longest end of `stored` that `sent` begins with."""
+    for length in range(min(len(stored), len(sent)), 0, -1):
+        if all(_is_same(turn, message) for turn, message in zip(stored[-length:], sent, strict=False)):
+            return length
+    return 0
 
 
 def _is_known_span(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
@@ -152,20 +146,6 @@ def _is_same(turn: Turn, message: Message) -> bool:
 
 def _content(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
     return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
-
-
-def _without_repeated_ids(messages: Sequence[Message]) -> list[Message]:
-    """Return messages without those that repeat the `external_id` of an earlier one."""
-    first = {message.external_id: position for position, message in reversed(list(enumerate(messages)))}
-    return [
-        message
-        for position, message in enumerate(messages)
-        if message.external_id is None or first[message.external_id] == position
-    ]
-
-
-def _has_known_id(message: Message, scope: Scope, session_id: str, index: ScopeIndex) -> bool:
-    return message.external_id is not None and make_id(scope.key, session_id, message.external_id) in index.turns
 
 
 def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: datetime, metadata: Metadata) -> Turn:

@@ -64,7 +64,7 @@ def overridden(settings: Settings, text: str) -> Settings:
 
 def chat_settings(text: str) -> ChatSettings:
     """Return how a chat model is called, by a JSON object or the path of a file that holds one; empty for defaults."""
-    return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE) if text.strip() else {}, CHAT_VARIABLE)
+    return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE), CHAT_VARIABLE)
 
 
 def _of_kind(name: str, value: T | None, kind: type[T]) -> T | None:
@@ -85,6 +85,8 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
 
 
 def _read(text: str, variable: str, example: str) -> dict[str, object]:
+    if not text.strip():
+        return {}
     try:
         source = text if text.lstrip().startswith("{") else Path(text).expanduser().read_text(encoding="utf-8")
         changes = json.loads(source)
@@ -140,9 +142,7 @@ def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Mod
 
 def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
     """Return what compresses the sentences of an extraction, if the settings ask for it; it loads at its first use."""
-    if extract.compress_rate is None:
-        return None
-    return LLMLingua2(extract.compress_rate, extract.compress_model)
+    return LLMLingua2(extract.compress_rate, extract.compress_model) if extract.compress_rate is not None else None
 
 
 def build_graphs(store: Store, model: Model, settings: Settings) -> tuple[WriteGraph, ReadGraph]:
@@ -201,11 +201,9 @@ def _translated_errors(path: Path) -> Iterator[None]:
 
 
 class StepSaver(SqliteSaver):
-    """Save each step once, in the checkpoint after it.
+    """Save each step once, in the checkpoint after it, and not what each node of it returned beside.
 
-    LangGraph also saves what each node of a step returned, for the case that the process dies before the checkpoint is
-    written: the same values a second time. A node that is cut off there runs again, as one that is cut off a moment
-    earlier does. What no checkpoint holds, such as an interrupt and the answer to it, is saved.
+    A node that is cut off before the checkpoint is written runs again. What none holds, such as an interrupt, is saved.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, serde: SerializerProtocol) -> None:

@@ -1,25 +1,4 @@
-"""Define every error that this package raises. A message says what was wrong and what to do.
-
-EngramError
-|-- InvalidInput (ValueError)          an argument, message or setting is invalid: exit code 2
-|   |-- MissingUser                    no user was named
-|   |-- InvalidMessages                a message, role, date or size that cannot be stored
-|   |-- UnreadableFile (OSError)       a file that is missing or malformed
-|   |-- UnknownPreset (LookupError)    no preset of that name
-|   |-- UnknownModel (LookupError)     no model of that name
-|   `-- InvalidSetting                 a number or a name out of its bounds
-|-- StoreError (RuntimeError)          the store failed: exit code 1
-|   |-- StoreLocked (TimeoutError)     another process holds the embedded store
-|   |-- StoreUnwritable (OSError)      the folder cannot be written
-|   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
-|   |-- StoreFailed                    a Chroma operation failed, perhaps transiently
-|   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
-|-- NotAllowed (PermissionError)       the memory belongs to another user
-|-- MissingExtra (ImportError)         an optional package is not installed
-|-- EncoderUnavailable (RuntimeError)  weights or a package of the encoder are missing or wrong
-|-- CompressorUnavailable (RuntimeError)  weights or a package of the compressor are missing or wrong
-`-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
-"""
+"""Define every error that this package raises. A message says what was wrong and what to do."""
 
 from typing import TYPE_CHECKING
 
@@ -37,7 +16,7 @@ class EngramError(Exception):
 
 
 class InvalidInput(EngramError, ValueError):
-    """An argument, message or setting is invalid."""
+    """An argument, message or setting is invalid: exit code 2."""
 
 
 class MissingUser(InvalidInput):
@@ -65,7 +44,7 @@ class InvalidSetting(InvalidInput):
 
 
 class StoreError(EngramError, RuntimeError):
-    """The store failed."""
+    """The store failed: exit code 1."""
 
 
 class StoreLocked(StoreError, TimeoutError):

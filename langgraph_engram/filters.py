@@ -91,16 +91,11 @@ class Condition:
         known: Scalar | None = text or None
         if self.key.startswith(METADATA):
             known = _parsed(text).get(self.key.removeprefix(METADATA)) if text else None
-        match self.operator:
-            case "$eq":
-                return _equal(known, self.value)
-            case "$ne":
-                return not _equal(known, self.value)
-            case "$in":
-                return any(_equal(known, value) for value in self.value)
-            case "$nin":
-                return not any(_equal(known, value) for value in self.value)
-        return _sort(known) == _sort(self.value) and ORDERED[self.operator](known, self.value)
+        if self.operator in ORDERED:
+            return _sort(known) == _sort(self.value) and ORDERED[self.operator](known, self.value)
+        values = self.value if isinstance(self.value, list) else [self.value]
+        is_among = any(_equal(known, value) for value in values)
+        return is_among if self.operator in ("$eq", "$in") else not is_among
 
 
 def check_filters(filters: object) -> Filters | None:

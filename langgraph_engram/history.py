@@ -11,14 +11,13 @@ from langgraph_engram.consolidation.merging import as_active, as_merged, conflic
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import check_size, read_text
 from langgraph_engram.inspection import get
-from langgraph_engram.lineage import reached
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
-from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id
-from langgraph_engram.screening import screen_text
+from langgraph_engram.schema import Decision, Record, Scope, make_id, reached
+from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
-from langgraph_engram.stores.index import RECORDS, RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import RECORDS, RecordIndex
 from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
 
 UNDONE = "a decision on what it covers was undone"
@@ -32,7 +31,7 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
     """Give a record another text, in a run of its own: a new record with its sources takes its place."""
     record = get(store, scope, record_id)
     record_id = record.record_id
-    content, masked = screen_text(read_text(content, "the text").strip(), settings)
+    content, masked = screen_value(read_text(content, "the text").strip(), settings)
     _require_editable(record, content)
     if content == record.content:
         return UpdateReceipt(record=record, masked=masked)
@@ -51,9 +50,9 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
         result_id=edited.record_id,
         decided_at=now,
     )
-    outdated, tasks = _outdated(store.index(scope), [edited, replaced], run_id, EDITED)
-    _commit_records(store, scope, [edited, replaced], [decision], outdated, tasks)
-    return UpdateReceipt(record=edited, run_id=run_id, masked=masked, stale_syntheses=len(tasks))
+    changes = Changes(records=[edited, replaced], decisions=[decision])
+    stale = _commit(store, scope, changes, changes.records, run_id, EDITED)
+    return UpdateReceipt(record=edited, run_id=run_id, masked=masked, stale_syntheses=stale)
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
@@ -67,22 +66,16 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     if not in_force:
         return UndoReceipt(run_id=run_id, already_undone=True)
     index = store.index(scope)
-    _require_last(run_id, in_force, trail)
-    _require_unawaited(run_id, in_force, waiting)
+    _require_last(run_id, in_force, trail, waiting)
     restored = list(_restored(in_force, index.records))
     archived = list(_archived(in_force, index.records))
     records = [*restored, *archived]
-    outdated, pending_tasks = _outdated(index, records, run_id, UNDONE)
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in in_force]
     written = [*records, *_unlinked(in_force, trail, index.records, records)]
-    _commit_records(store, scope, written, marked, outdated, pending_tasks)
+    stale = _commit(store, scope, Changes(records=written, decisions=marked), records, run_id, UNDONE)
     return UndoReceipt(
-        run_id=run_id,
-        decisions=len(marked),
-        restored=len(restored),
-        archived=len(archived),
-        stale_syntheses=len(outdated),
+        run_id=run_id, decisions=len(marked), restored=len(restored), archived=len(archived), stale_syntheses=stale
     )
 
 
@@ -122,30 +115,20 @@ def _as_edited(made: Record, record_id: str) -> Record:
     return made.model_copy(update={**silent, **timeless, "record_id": record_id, "keywords": keywords})
 
 
-def _outdated(
-    index: ScopeIndex, records: Sequence[Record], run_id: str, reason: str
-) -> tuple[list[Synthesis], list[PendingTask]]:
-    """Return the syntheses that written records make stale, and the tasks that write them anew."""
-    outdated = [found for found in changed_syntheses(index, records) if found.status == "stale"]
-    jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
-    return outdated, pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
+def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record], run_id: str, reason: str) -> int:
+    """Commit records and decisions, after the syntheses that tell of some; return how many are stale, and pending.
 
-
-def _commit_records(
-    store: Store,
-    scope: Scope,
-    records: Sequence[Record],
-    decisions: Sequence[Decision],
-    outdated: Sequence[Synthesis],
-    tasks: Sequence[PendingTask],
-) -> None:
-    """Commit syntheses that turn stale, then the records that they cover, then decisions: any of it can be repeated.
-
-    Were records written first, a repeated call would find them changed already and leave the syntheses as they are.
+    Any of it can be repeated. Were records written first, a repeated call would find them changed already, and leave
+    the syntheses as they are.
     """
-    if outdated or tasks:
-        store.commit(scope, Changes(syntheses=outdated, pending_tasks=tasks))
-    store.commit(scope, Changes(records=records, decisions=decisions))
+    index = store.index(scope)
+    stale = [found for found in changed_syntheses(index, told) if found.status == "stale"]
+    jobs = stale_jobs(ScopeView(index, records=told, syntheses=stale))
+    tasks = pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
+    if stale or tasks:
+        store.commit(scope, Changes(syntheses=stale, pending_tasks=tasks))
+    store.commit(scope, changes)
+    return len(stale)
 
 
 def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:
@@ -195,17 +178,15 @@ def _unlinked(
             yield without_conflicts(record, {*others} - {*rest.get(record_id, [])})
 
 
-def _require_last(run_id: str, in_force: Sequence[Decision], trail: Sequence[Decision]) -> None:
-    """Refuse where a later decision rests on a result of these."""
+def _require_last(
+    run_id: str, in_force: Sequence[Decision], trail: Sequence[Decision], waiting: Sequence[Decision]
+) -> None:
+    """Refuse where a later decision rests on a result of these, or one that waits for a person would."""
     for later in trail:
         if later.run_id != run_id and not later.undone_at and _builds_on(in_force, later):
             raise InvalidInput(
                 f"run {run_id!r} cannot be undone yet: run {later.run_id!r} builds on it, undo that first"
             )
-
-
-def _require_unawaited(run_id: str, in_force: Sequence[Decision], waiting: Sequence[Decision]) -> None:
-    """Refuse where a decision that waits for a person would rest on a result of these."""
     for later in waiting:
         if _builds_on(in_force, later):
             raise InvalidInput(

@@ -59,12 +59,14 @@ def is_cut_off(task: PendingTask) -> bool:
 
 def turns_of(tasks: Iterable[PendingTask], index: ScopeIndex) -> list[Turn]:
     """Return the stored turns that tasks are about, by session and position in it."""
-    return stored_turns(index, list(dict.fromkeys(turn_id for task in tasks for turn_id in task.turn_ids)))
+    return stored_turns(index, (turn_id for task in tasks for turn_id in task.turn_ids))
 
 
-def with_stored_turns(task: PendingTask, index: ScopeIndex) -> PendingTask:
-    """Return a task without the turns that are gone."""
-    return task.model_copy(update={"turn_ids": [turn_id for turn_id in task.turn_ids if turn_id in index.turns]})
+def tasks_of_retry(pending: Iterable[PendingTask], turn_ids: set[str], index: ScopeIndex) -> list[PendingTask]:
+    """Return the tasks that a retry of turns does, without the turns that are gone."""
+    about = [task for task in tasks_of_runs(pending) if turn_ids.issuperset(task.turn_ids)]
+    left = [(task, [turn_id for turn_id in task.turn_ids if turn_id in index.turns]) for task in about]
+    return [task.model_copy(update={"turn_ids": ids}) for task, ids in left if not is_unreceived(task, index)]
 
 
 def turns_to_extract(tasks: Sequence[PendingTask], index: ScopeIndex) -> list[Turn]:
@@ -101,8 +103,8 @@ def sessions_to_synthesize(
 
 def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> list[str]:
     """Return the ids of the turns that a run stored before it was cut off."""
-    own = [task for task in tasks if (task.run_id, task.session_id) == (run_id, session_id)]
-    return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
+    own = [task for task in tasks if (task.run_id, task.session_id) == (run_id, session_id) and is_cut_off(task)]
+    return [turn_id for task in own for turn_id in task.turn_ids]
 
 
 def is_unreceived(task: PendingTask, index: ScopeIndex) -> bool:
@@ -132,9 +134,9 @@ def completed_ids(
 ) -> list[str]:
     """Return the ids of the tasks that a run's commit completes, but of no synthesis."""
     own = [task for task in pending if task.run_id == run_id]
-    done = [task.pending_id for task in [*own, *tasks] if task.step != "synthesize"]
     failed = {task.pending_id for task in failures}
-    return [pending_id for pending_id in dict.fromkeys(done) if pending_id not in failed]
+    done = dict.fromkeys(task.pending_id for task in [*own, *tasks] if task.step != "synthesize")
+    return [pending_id for pending_id in done if pending_id not in failed]
 
 
 def completed_synthesis_ids(
@@ -156,12 +158,12 @@ def completed_synthesis_ids(
     ]
 
 
-def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
-    """Return stored turns by id, by session and position in it; ids that are gone are left out."""
-    found = [turn for turn_id in turn_ids if (turn := index.turns.get(turn_id))]
+def stored_turns(index: ScopeIndex, turn_ids: Iterable[str]) -> list[Turn]:
+    """Return stored turns by id, each once, by session and position in it; ids that are gone are left out."""
+    found = [turn for turn_id in dict.fromkeys(turn_ids) if (turn := index.turns.get(turn_id))]
     return sorted(found, key=lambda turn: (turn.session_id, turn.seq))
 
 
 def cited_turns(index: ScopeIndex, records: Iterable[Record]) -> list[Turn]:
     """Return the stored turns that any of these records cites, each once, in the order of `stored_turns`."""
-    return stored_turns(index, list(dict.fromkeys(turn_id for record in records for turn_id in record.source_turn_ids)))
+    return stored_turns(index, (turn_id for record in records for turn_id in record.source_turn_ids))

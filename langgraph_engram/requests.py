@@ -28,10 +28,8 @@ from langgraph_engram.state import Message, RecallRequest, RememberRequest
 def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
     """Return the scope of a user."""
     if not isinstance(user_id, str) or not user_id.strip():
-        raise MissingUser(
-            f"no user was named (user_id is {shown(user_id)}): pass user_id, a string, because memory never guesses "
-            f"whose it is"
-        )
+        named = f"no user was named (user_id is {shown(user_id)})"
+        raise MissingUser(f"{named}: pass user_id, a string, because memory never guesses whose it is")
     return Scope(
         tenant=check_name("tenant", tenant),
         user_id=check_name("user_id", user_id, "name one"),
@@ -62,12 +60,8 @@ def remember_request(
 
 def retry_request(scope: Scope, session_id: str, turn_ids: list[str]) -> RememberRequest:
     """Return a request to repeat the later steps of stored turns, with a new run id."""
-    return RememberRequest(
-        **dict(scope),
-        session_id=session_id,
-        retry_turn_ids=list(dict.fromkeys(turn_ids)),
-        run_id=str(uuid4()),
-    )
+    unique = list(dict.fromkeys(turn_ids))
+    return RememberRequest(**dict(scope), session_id=session_id, retry_turn_ids=unique, run_id=str(uuid4()))
 
 
 def recall_request(

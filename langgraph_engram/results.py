@@ -285,18 +285,13 @@ def tokens_of_length(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
-def add_entries(entries: Iterable[UsageEntry]) -> list[UsageEntry]:
-    """Sum the entries of each node and model, in the order in which nodes first appear."""
+def total(entries: Iterable[UsageEntry]) -> Usage:
+    """Sum a run's usage entries in all, and by node and model, in the order in which nodes first appear."""
     sums: dict[tuple[str, str], UsageEntry] = {}
     for entry in entries:
         key = (entry.node, entry.model)
         sums[key] = _add(sums[key], entry) if key in sums else entry
-    return list(sums.values())
-
-
-def total(entries: Iterable[UsageEntry]) -> Usage:
-    """Sum a run's usage entries: calls, tokens and seconds in all, and by node."""
-    by_node = add_entries(entries)
+    by_node = [*sums.values()]
     prompt = sum(entry.prompt_tokens for entry in by_node)
     completion = sum(entry.completion_tokens for entry in by_node)
     return Usage(

@@ -5,7 +5,7 @@ Runs that wait for a person's approval are listed here, and go on with the answe
 
 import logging
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command, Durability, StateSnapshot
+from langgraph.types import Command, Durability, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs, turns_of_run
 from langgraph_engram.asynchronous import next_part
@@ -32,7 +32,7 @@ from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
-from langgraph_engram.schema import Decision, Metadata, PendingTask, Proposal, Scope
+from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings, Settings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
@@ -130,21 +130,20 @@ class WriteRunner:
         one. Runs that wait for a person's approval keep waiting, and so do words that only another's checkpoint holds.
         """
         with self.store.writing(scope):
-            tasks = tasks_of_runs(self.store.pending_tasks(scope))
-            runs = list(dict.fromkeys(task.run_id for task in tasks))
-            waiting = {run_id for run_id in runs if self._awaits_approval(scope, run_id)}
-            interrupted = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
+            runs = dict.fromkeys(task.run_id for task in tasks_of_runs(self.store.pending_tasks(scope)))
+            states = {run_id: self._state(scope, run_id) for run_id in runs}
+            waiting = {run_id for run_id, state in states.items() if state.interrupts}
+            interrupted = [run_id for run_id, state in states.items() if state.next and not state.interrupts]
             receipts = [self.run(scope, None, run_id) for run_id in interrupted]
             tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
             receipts.insert(0, _receipt_of_waiting(elsewhere))
             awaited = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
-            turns_by_session: dict[str, list[str]] = {}
+            turns_by_session: defaultdict[str, list[str]] = defaultdict(list)
             for task in tasks:
                 if task not in elsewhere and task.run_id not in interrupted and awaited.isdisjoint(task.turn_ids):
-                    turns_by_session.setdefault(task.session_id, []).extend(task.turn_ids)
-            requests = (retry_request(scope, *session) for session in turns_by_session.items())
-            receipts += [self.remember(request) for request in requests]
+                    turns_by_session[task.session_id] += task.turn_ids
+            receipts += [self.remember(retry_request(scope, *session)) for session in turns_by_session.items()]
             self._discard_finished(scope)
         return add_receipts(receipts)
 
@@ -154,8 +153,7 @@ class WriteRunner:
 
     def waiting_decisions(self, scope: Scope) -> list[Decision]:
         """Return the decisions that wait for approval."""
-        proposals: list[Proposal] = [found for state in self._interrupted(scope) for found in state.values["proposals"]]
-        return [proposal.decision for proposal in proposals]
+        return [proposal.decision for state in self._interrupted(scope) for proposal in state.values["proposals"]]
 
     def approve(self, scope: Scope, run_id: str, answer: Answer) -> Receipt:
         """Resume a run with a person's answer; no model is asked again what it was asked before."""
@@ -181,7 +179,7 @@ class WriteRunner:
                 raise
             counts = receipt.model_dump(include={"stored_turns", "records", "quarantined", "pending"})
             call.add(receipt.usage, **counts)
-        if receipt.pending and self._awaits_approval(scope, run_id):
+        if receipt.pending and self._state(scope, run_id).interrupts:
             LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
         elif receipt.pending:
             LOG.warning(
@@ -203,7 +201,7 @@ class WriteRunner:
 
     def _note_unreceived(self, scope: Scope, run_id: str, error: EncoderUnavailable) -> None:
         """Leave tasks for what only a run's checkpoint has, unless the store has no vector yet and can hold no row."""
-        state = self.graph.get_state(thread_of(run_id, scope))
+        state = self._state(scope, run_id)
         if state.next != (RECEIVE,):
             return
         saver = self.graph.checkpointer
@@ -222,7 +220,7 @@ class WriteRunner:
         """
         if threads := threads_of(self.scratch, scope) if self.scratch else []:
             pending = {task.run_id for task in self.store.pending_tasks(scope)}
-            states = {run_id: self.graph.get_state(thread_of(run_id, scope)) for run_id in threads}
+            states = {run_id: self._state(scope, run_id) for run_id in threads}
             failed = {run_id for run_id, state in states.items() if any(task.error for task in state.tasks)}
             self._discard([run_id for run_id in threads if not states[run_id].next or run_id in failed - pending])
 
@@ -239,19 +237,15 @@ class WriteRunner:
     def _interrupted(self, scope: Scope) -> list[StateSnapshot]:
         """Return the states of the runs that wait for approval, oldest first."""
         runs = dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope) if task.awaits_approval)
-        return [state for run_id in runs if (state := self.graph.get_state(thread_of(run_id, scope))).interrupts]
+        return [state for run_id in runs if (state := self._state(scope, run_id)).interrupts]
 
-    def _is_under_way(self, scope: Scope, run_id: str) -> bool:
-        return bool(self.graph.get_state(thread_of(run_id, scope)).next)
-
-    def _awaits_approval(self, scope: Scope, run_id: str) -> bool:
-        return bool(self.graph.get_state(thread_of(run_id, scope)).interrupts)
+    def _state(self, scope: Scope, run_id: str) -> StateSnapshot:
+        return self.graph.get_state(thread_of(run_id, scope))
 
 
 def shared_tokens(settings: Settings, model: Model) -> int:
     """Return the tokens up to which short sessions share a run; 0 where that saves no call of a language model."""
-    shares = not model.by_rules
-    return settings.extract.call_tokens if shares else 0
+    return 0 if model.by_rules else settings.extract.call_tokens
 
 
 class ReadRunner:
@@ -271,49 +265,46 @@ class ReadRunner:
     def search(self, request: RecallRequest) -> Recollection:
         """Run a search."""
         with self._tracer.call("search", request.scope) as call:
-            return trace_recollection(call, call.run(self._search, request))
-
-    def _search(self, request: RecallRequest) -> Recollection:
-        found: Recollection = self._search_graph.invoke({"request": request}, GRAPH_RUN)["recollection"]
-        return found
+            found = call.run(lambda: self._search_graph.invoke({"request": request}, GRAPH_RUN)["recollection"])
+            return trace_recollection(call, found)
 
     def recall(self, request: RecallRequest) -> Recollection:
         """Run a recall to its end, and time its steps."""
-        with self._tracer.call("recall", request.scope) as call:
-            return trace_recollection(call, call.run(self._recall, request))
-
-    def _recall(self, request: RecallRequest) -> Recollection:
         state: dict[str, Any] = {}
         seconds: Counter[str] = Counter()
-        parts = self._recall_graph.stream(
-            {"request": request},
-            {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
-            stream_mode=["values", "custom"],
-            durability=self._durability,
-        )
-        with self._discarded_if_erased(request.run_id):
-            for part in parts:
-                mode, content = cast(tuple[str, dict[str, Any]], part)
+        with self._tracer.call("recall", request.scope) as call:
+            for mode, content in self._parts(call, request, "values", "custom"):
                 if mode == "values":
                     state = content
                 elif content.get("status") == "done":
                     seconds[content["step"]] += content["seconds"]
-        recollection: Recollection = state["recollection"]
-        return recollection.model_copy(update={"step_seconds": dict(seconds)})
+            recollection: Recollection = state["recollection"]
+            return trace_recollection(call, recollection.model_copy(update={"step_seconds": dict(seconds)}))
 
     def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
         """Run a recall and yield its updates."""
-        with self._tracer.call("recall", request.scope) as call, self._discarded_if_erased(request.run_id):
-            parts = self._recall_graph.stream(
-                {"request": request},
-                {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
-                stream_mode=["updates", "messages"],
-                durability=self._durability,
-            )
-            for update in stream_updates(_iterated(call, parts)):
+        with (
+            self._tracer.call("recall", request.scope) as call,
+            closing(self._parts(call, request, "updates", "messages")) as parts,
+        ):
+            for update in stream_updates(parts):
                 if update.recollection:
                     trace_recollection(call, update.recollection)
                 yield update
+
+    def _parts(
+        self, call: TracedCall, request: RecallRequest, *modes: StreamMode
+    ) -> Generator[tuple[str, Any], None, None]:
+        """Stream a run, each part made in the context of a call, which a generator does not keep by itself."""
+        parts = self._recall_graph.stream(
+            {"request": request},
+            {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
+            stream_mode=list(modes),
+            durability=self._durability,
+        )
+        with self._discarded_if_erased(request.run_id):
+            while part := call.run(next_part, parts):
+                yield cast(tuple[str, Any], part[0])
 
     def discard_running(self) -> None:
         """Make the recalls that are under way delete their checkpoints when they end: something is erased now."""
@@ -328,12 +319,6 @@ class ReadRunner:
         finally:
             if self._checkpointer and self._erasures != before:
                 delete_threads(self._checkpointer, [run_id])
-
-
-def _iterated(call: TracedCall, parts: Iterator[Any]) -> Iterator[Any]:
-    """Yield the parts of a stream, each made in the context of a call, which a generator does not keep by itself."""
-    while part := call.run(next_part, parts):
-        yield part[0]
 
 
 def _receipt_of_waiting(tasks: Sequence[PendingTask]) -> Receipt:

@@ -6,6 +6,7 @@ Everything is a frozen pydantic model, so that it fits into a checkpointed state
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid5
@@ -218,6 +219,17 @@ class Record(Frozen):
     def indexed_text(self) -> str:
         """The text that the routes search: content, reason and purpose (DimMem section 3.3), each said once."""
         return " ".join([self.content, *(part for part in (self.reason, self.purpose) if part not in self.content)])
+
+
+def reached(starts: Iterable[str], links_of: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return ids with all that links lead to from them, directly or not, the nearest first; a circle ends."""
+    found = list(dict.fromkeys(starts))
+    known = set(found)
+    for record_id in found:
+        fresh = [linked for linked in dict.fromkeys(links_of(record_id)) if linked not in known]
+        known.update(fresh)
+        found += fresh
+    return found
 
 
 class Synthesis(Frozen):

@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.settings import ReceiveSettings
-from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.state import RememberRequest
 
 MASK = "*****"
 """What stands in place of a secret."""
@@ -41,35 +41,36 @@ def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberReque
     """Return a request with its secrets masked and counted, or without the messages that hold any."""
     if settings.secrets == "keep":
         return request
-    request = _with_masked_metadata(request)
-    screened = [_masked(message) for message in request.messages]
+    metadata, count = _masked(request.metadata)
+    request = request.model_copy(update={"metadata": metadata, "masked": request.masked + count})
+    screened = [_masked({"text": message.text, "captions": message.captions}) for message in request.messages]
     if settings.secrets == "refuse":
-        kept = [message for message, count in screened if not count]
+        kept = [message for message, (_, count) in zip(request.messages, screened, strict=True) if not count]
         refused = request.refused + len(screened) - len(kept)
         return request.model_copy(update={"messages": kept, "refused": refused})
+    messages = [message.model_copy(update=said) for message, (said, _) in zip(request.messages, screened, strict=True)]
     masked = request.masked + sum(count for _, count in screened)
-    return request.model_copy(update={"messages": [message for message, _ in screened], "masked": masked})
+    return request.model_copy(update={"messages": messages, "masked": masked})
 
 
-def screen_text(text: str, settings: ReceiveSettings) -> tuple[str, int]:
-    """Return a text without secrets, as far as the settings ask for it, and how many were masked."""
+def screen_value(value: Any, settings: ReceiveSettings) -> tuple[Any, int]:
+    """Return a text or JSON without secrets, as far as the settings ask, and how many were masked; names stay."""
     if settings.secrets == "keep":
-        return text, 0
-    masked, count = mask_secrets(text)
+        return value, 0
+    masked, count = _masked(value)
     if count and settings.secrets == "refuse":
         raise InvalidInput("the text holds a key, a token or the number of a card (receive.secrets): leave it out")
     return masked, count
 
 
-def screen_value(value: Any, settings: ReceiveSettings) -> tuple[Any, int]:
-    """Return a value of JSON without secrets in its texts, as `screen_text` does, and how many; field names stay."""
+def _masked(value: Any) -> tuple[Any, int]:
     if isinstance(value, str):
-        return screen_text(value, settings)
+        return mask_secrets(value)
     if isinstance(value, Mapping):
-        fields = {name: screen_value(inner, settings) for name, inner in value.items()}
+        fields = {name: _masked(inner) for name, inner in value.items()}
         return {name: inner for name, (inner, _) in fields.items()}, sum(count for _, count in fields.values())
     if isinstance(value, list | tuple):
-        items = [screen_value(inner, settings) for inner in value]
+        items = [_masked(inner) for inner in value]
         return [inner for inner, _ in items], sum(count for _, count in items)
     return value, 0
 
@@ -88,19 +89,3 @@ def is_card_number(text: str) -> bool:
     digits = [int(mark) for mark in reversed(text) if mark.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
-
-
-def _with_masked_metadata(request: RememberRequest) -> RememberRequest:
-    masked = {key: mask_secrets(value) for key, value in request.metadata.items() if isinstance(value, str)}
-    count = sum(found for _, found in masked.values())
-    metadata = request.metadata | {key: text for key, (text, _) in masked.items()}
-    return request.model_copy(update={"metadata": metadata, "masked": request.masked + count}) if count else request
-
-
-def _masked(message: Message) -> tuple[Message, int]:
-    text, count = mask_secrets(message.text)
-    captions = [mask_secrets(caption) for caption in message.captions]
-    count += sum(found for _, found in captions)
-    if not count:
-        return message, 0
-    return message.model_copy(update={"text": text, "captions": [caption for caption, _ in captions]}), count

@@ -24,9 +24,6 @@ class SettingsGroup(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-# --- The write graph -------------------------------------------------------------------------------------------------
-
-
 class ReceiveSettings(SettingsGroup):
     """What of a message is stored."""
 
@@ -56,14 +53,12 @@ class ExtractSettings(SettingsGroup):
     """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
     of the same message shows the order."""
 
-    # Calls
     method: Literal["auto", "written", "labelled"] = "auto"
     """Whether the model writes records, or labels sentences that are stored as they were said. "auto" lets it write
     until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=0)
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
 
-    # Prompt compression
     compress_rate: float | None = Field(None, gt=0, le=1)
     """Share of words that the model reads; None for all. What is stored is never compressed (DimMem: .8; StructMem:
     .6 to .8)."""
@@ -102,9 +97,6 @@ class SynthesisSettings(SettingsGroup):
     """Words that a synthesis is asked to keep to; a longer one is cut at twice as many."""
 
 
-# --- The read graph --------------------------------------------------------------------------------------------------
-
-
 class RetrieveSettings(SettingsGroup):
     """What a search looks through, and how much of it is shown."""
 
@@ -130,33 +122,26 @@ class RetrieveSettings(SettingsGroup):
 class DeepSettings(SettingsGroup):
     """When and how deep retrieval runs (HyMem section 3.3)."""
 
-    # The light answer
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether light memory suffices: by the light answer, always, or never."""
     light_k: int = Field(13, ge=1)
     """k, passages that the light answer is written from at most (HyMem section 3.3)."""
     min_share: float = Field(0.4, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
-
-    # Selection and backtracking
     select_n: int = Field(30, ge=1)
     """N, candidates of the deep selection (HyMem section 3.3)."""
     level2_tokens: int = Field(2000, ge=0)
     """Tokens of the turns that backtracking adds."""
-
-    # Reflection
     reflect: bool = True
     """Whether answers are reflected on (HyMem section 3.4)."""
     max_rounds: int = Field(3, ge=1)
     """T, rounds of retrieval and reflection (HyMem section 3.4)."""
-
-    # Budgets of one recall, from which no further round begins
     max_calls: int = Field(20, ge=1)
-    """Calls of the model."""
+    """Calls of the model from which no further round begins."""
     max_tokens: int = Field(20000, ge=100)
-    """Tokens of prompts and answers."""
+    """Tokens of prompts and answers, likewise."""
     max_seconds: float = Field(120.0, gt=0)
-    """Seconds since the start."""
+    """Seconds since the start, likewise."""
 
 
 class AnswerSettings(SettingsGroup):

@@ -1,7 +1,7 @@
 """Turn what a read graph streams into updates: its steps, and the text of its answer as it is written."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 
@@ -15,11 +15,10 @@ DEEP_ANSWER = "write_answer"
 """The step whose text is the answer."""
 
 
-def stream_updates(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
+def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:
     """Yield an update for each step and each chunk of the answer; one that no model wrote in chunks comes whole."""
     answer, streamed = AnswerStream(), False
-    for part in parts:
-        mode, content = cast(tuple[str, Any], part)
+    for mode, content in parts:
         if mode == "messages":
             for update in answer.add(*content):
                 streamed = True

@@ -5,13 +5,13 @@ the verdict and counts of evidence, calls and tokens: no text. Where `trace.text
 below it, and in them retrieval as a run of the type retriever with its documents, and what the model was asked.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager, Callbacks
+from langchain_core.callbacks import BaseCallbackManager, CallbackManager, Callbacks
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
@@ -154,13 +154,11 @@ def _callbacks_around() -> Callbacks:
 def _handlers_around() -> Callbacks:
     """Return the handlers of the run around, as its child has them, without those that feed LangGraph's streams."""
     callbacks = _callbacks_around()
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
+    streams = [handler for handler in handlers if type(handler).__module__.startswith(STREAMS)]
     if not isinstance(callbacks, BaseCallbackManager):
-        return _apart_from_streams(callbacks or ())
+        return [handler for handler in handlers if handler not in streams]
     manager = callbacks.copy()
-    manager.handlers = _apart_from_streams(manager.handlers)
-    manager.inheritable_handlers = _apart_from_streams(manager.inheritable_handlers)
+    for handler in streams:
+        manager.remove_handler(handler)
     return manager
-
-
-def _apart_from_streams(handlers: Iterable[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
-    return [handler for handler in handlers if not type(handler).__module__.startswith(STREAMS)]

@@ -22,18 +22,15 @@ class ApproveUpdates:
     store: Store
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the proposals, those that a person rejected as keeping everything.
-
-        What stands before the interrupt is done again when the run goes on.
-        """
+        """Return the proposals, those that a person rejected as keeping everything."""
         scope = state["request"].scope
-        stored = self.store.index(scope).records
+        index = self.store.index(scope)
         own = {record.record_id: record for record in state["records"]}
         waiting = [proposal for proposal in state["proposals"] if proposal.waits]
         cited = {record_id for proposal in waiting for record_id in proposal.decision.pair}
-        known = {record_id: record for record_id in cited if (record := own.get(record_id) or stored.get(record_id))}
-        turns = turns_of(state["tasks"], self.store.index(scope))
-        tasks = pending_tasks_for(state["run_id"], APPROVAL, [(turns, AWAITED)])
+        found = {record_id: own.get(record_id) or index.records.get(record_id) for record_id in cited}
+        known = {record_id: record for record_id, record in found.items() if record}
+        tasks = pending_tasks_for(state["run_id"], APPROVAL, [(turns_of(state["tasks"], index), AWAITED)])
         self.store.commit(scope, Changes(pending_tasks=tasks))
         shown = [describe_proposal(proposal, known).model_dump(mode="json") for proposal in waiting]
         ids = [proposal.decision.decision_id for proposal in waiting]

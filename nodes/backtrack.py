@@ -19,10 +19,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 @dataclass(frozen=True)
 class Backtrack:
-    """Fetch turns.
-
-    Reads `request`, `revision`, `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`.
-    """
+    """Fetch turns. Reads `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`."""
 
     store: Store
     settings: DeepSettings
@@ -33,8 +30,7 @@ class Backtrack:
         """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
         request = state["request"]
         index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
-        budget = request.budget
-        selected = self._selected(state)
+        budget, selected = request.budget, self._selected(state)
         most = self.settings.level2_tokens if budget is None else min(self.settings.level2_tokens, budget)
         others = [passage for passage in selected if not stands_alone(passage)]
         passages = fit_budget(self._passages(index, others), most)

@@ -30,11 +30,6 @@ def batches(state: ReadState, most: int, size: int) -> Sequence[SelectInput]:
     """Return the inputs of the selection: the best N candidates in batches of d (HyMem section 3.3)."""
     candidates = state["evidence"][:most]
     return [
-        {
-            "query": state["query"],
-            "intent": state["intent"],
-            "batch": candidates[start : start + size],
-            "start": start,
-        }
+        {"query": state["query"], "intent": state["intent"], "batch": candidates[start : start + size], "start": start}
         for start in range(0, len(candidates), size)
     ]

@@ -6,12 +6,7 @@ from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import (
-    join_repeats,
-    join_stored,
-    passage_records,
-    without_known_kinds,
-)
+from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.schema import Event, Turn
@@ -24,11 +19,7 @@ from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, Sco
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract records.
-
-    Reads `request`, `turns`; sets `records`, `prompts`, `cannot_write`, adds to `failures`, changes `events`,
-    `boundaries`.
-    """
+    """Extract records. Reads `turns`; sets `records`, `prompts`, `cannot_write`, changes `events`, `boundaries`."""
 
     store: Store
     extractor: Extractor
@@ -44,12 +35,8 @@ class Extract:
         extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
         long_turns = [turn for turn in turns if has_passages(turn, self.settings)]
-        records = join_repeats(
-            [
-                *passage_records(request.scope.key, long_turns, event_of),
-                *(record for found in extracted for record in found.records),
-            ]
-        )
+        passages = passage_records(request.scope.key, long_turns, event_of)
+        records = join_repeats([*passages, *(record for found in extracted for record in found.records)])
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
         events = name_by_notes(state["events"], notes, index)
         boundaries = describe_by_notes(state["boundaries"], notes, index)

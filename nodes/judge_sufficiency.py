@@ -3,7 +3,6 @@
 Anything but an answer that cites a passage goes deep, an unreadable reply included.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
@@ -18,17 +17,13 @@ from langgraph_engram.retrieval.pool import (
     rests_on_evidence,
     with_citations,
 )
-from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 
 
 @dataclass(frozen=True)
 class JudgeSufficiency:
-    """Ask for a light answer.
-
-    Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `may_go_on`, `pool`.
-    """
+    """Ask for a light answer. Reads `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `may_go_on`, `pool`."""
 
     model: Model
     settings: DeepSettings
@@ -37,8 +32,12 @@ class JudgeSufficiency:
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
         request = state["request"]
-        found = light_passages(state["evidence"], self.settings)
-        pool = merge_pools(self._completed(state["pool"], found, request.budget), found, request.budget)
+        found, budget = light_passages(state["evidence"], self.settings), request.budget
+        most = self.settings.level2_tokens
+        if budget is not None:
+            most = min(most, budget - sum(map(passage_tokens, state["pool"])))
+        # Excerpts of earlier rounds that this one finds again are completed: it may look for what was cut.
+        pool = merge_pools(complete_again(state["pool"], found, most), found, budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
@@ -55,10 +54,3 @@ class JudgeSufficiency:
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }
-
-    def _completed(self, pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None) -> list[Evidence]:
-        """Complete the excerpts of earlier rounds that this one finds again: what it looks for may be what was cut."""
-        most = self.settings.level2_tokens
-        if budget is not None:
-            most = min(most, budget - sum(map(passage_tokens, pool)))
-        return complete_again(pool, found, most)

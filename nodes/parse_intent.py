@@ -41,8 +41,7 @@ class ParseIntentStep:
         revision = state.get("revision") if goes_on else None
         index = index_as_of(self.store, request.scope, request.as_of, revision)
         now = request.now or request.as_of or index.newest
-        quick = request.mode == "search" or self.settings.intent == "rules"
-        model = self.rule_model if quick else self.model
+        model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
         usage = entry_of("parse_intent", [asked])
         before = state.get("notes", []) if goes_on else truncation_notes(whole.query)

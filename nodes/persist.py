@@ -26,9 +26,6 @@ from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, changed_syntheses
 
-NOTHING_KEPT: WriteState = {"events": [], "boundaries": [], "records": [], "is_overtaken": False}
-"""What a run leaves that worked on what was forgotten."""
-
 
 @dataclass(frozen=True)
 class Persist:
@@ -51,14 +48,15 @@ class Persist:
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             if _is_forgotten(state["tasks"], index):
-                return NOTHING_KEPT
+                return {"events": [], "boundaries": [], "records": [], "is_overtaken": False}
             applied = apply_decisions(state["proposals"], state["records"], index.records)
             if is_done_by_another(state["tasks"], pending):
                 return _written(applied, [])
             records = records_to_decide(state["records"], state["tasks"], index)
             missed = missed_ids(state["pairs"], self._pairs_now(state, records, index))
             if (applied.outdated or missed) and _may_decide_anew(state, index):
-                return _decide_anew(state)
+                failures = Overwrite([task for task in state["failures"] if task.step != "consolidate"])
+                return {"is_overtaken": True, "proposals": [], "failures": cast(list[PendingTask], failures)}
             left = undecided_tasks(state["run_id"], index, records, applied.outdated, missed)
             self.store.commit(scope, self._changes(state, applied, left, index, pending))
         return _written(applied, left)
@@ -120,12 +118,5 @@ def _may_decide_anew(state: WriteState, index: ScopeIndex) -> bool:
     return state["attempts"] < MAX_ATTEMPTS and not is_asked and not _is_half_written(state, index)
 
 
-def _decide_anew(state: WriteState) -> WriteState:
-    """Return what a run goes on with that has decided nothing."""
-    failures = [task for task in state["failures"] if task.step != "consolidate"]
-    return {"is_overtaken": True, "proposals": [], "failures": cast(list[PendingTask], Overwrite(failures))}
-
-
 def _written(applied: AppliedDecisions, left: list[PendingTask]) -> WriteState:
-    update: WriteState = {"records": applied.records, "decisions": applied.decisions, "failures": left}
-    return {**update, "is_overtaken": False}
+    return {"records": applied.records, "decisions": applied.decisions, "failures": left, "is_overtaken": False}

@@ -17,12 +17,10 @@ from langgraph_engram.compression import Compressor
 from langgraph_engram.pending import (
     RECEIVE,
     UNFINISHED,
-    is_unreceived,
     pending_tasks_for,
     taken_over,
-    tasks_of_runs,
+    tasks_of_retry,
     turns_to_extract,
-    with_stored_turns,
 )
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, Scope, make_id
@@ -47,11 +45,7 @@ class Receive:
     settings: ReceiveSettings = field(default_factory=ReceiveSettings)
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the tasks of this run and the turns to work on, each with its id and position.
-
-        The compressor is tried once the turns are stored: where it cannot be loaded, no model is paid for, and the run
-        can be retried.
-        """
+        """Return the tasks of this run and the turns to work on, each with its id and position."""
         request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
         sessions = requests_by_session(request)
@@ -59,15 +53,12 @@ class Receive:
             received = self._left_to_do(request, *sessions)
         else:
             received = self._new(request.scope, run_id, sessions)
-        if self.compressor and received["turns"]:
+        if self.compressor and received["turns"]:  # the turns are stored: where it cannot be loaded, no model is paid
             self.compressor.compress([PROBE])
         return {**_empty_state(), "request": request, "run_id": run_id, "session_ids": [*sessions], **received}
 
     def _new(self, scope: Scope, run_id: str, sessions: Mapping[str, RememberRequest]) -> WriteState:
-        """Store the turns that are new; those that this run stored before it was cut off are its own, too.
-
-        Each session is pending by itself, for a retry takes one after the other.
-        """
+        """Store the turns that are new; those that this run stored before it was cut off are its own, too."""
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             received = turns_of_run(run_id, sessions, index, pending)
@@ -85,19 +76,13 @@ class Receive:
         return {"tasks": tasks, "turns": turns, "stored_turns": len(turns), "known_turns": sent - len(turns)}
 
     def _left_to_do(self, request: RememberRequest, session_id: str) -> WriteState:
-        """Return the tasks about stored turns, and those turns of a session that were not extracted from.
-
-        A process that is killed in a commit may have stored turns under no new revision: where one is missing from the
-        index, the rows tell. One that is not there either was forgotten, or never stored, and its tasks have nothing
-        left to do.
-        """
+        """Return the tasks about stored turns, and those turns of a session that were not extracted from."""
         scope, wanted = request.scope, set(request.retry_turn_ids)
         index = self.store.index(scope)
         if any(turn_id not in index.turns for turn_id in wanted):
-            self.store.drop_index(scope)
+            self.store.drop_index(scope)  # a process killed in a commit may have stored them under no new revision
             index = self.store.index(scope)
-        about = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
-        tasks = [with_stored_turns(task, index) for task in tasks_of_runs(about) if not is_unreceived(task, index)]
+        tasks = tasks_of_retry(self.store.pending_tasks(scope), wanted, index)
         turns = [turn for turn in turns_to_extract(tasks, index) if turn.session_id == session_id]
         return {"tasks": tasks, "turns": turns, "stored_turns": 0, "known_turns": 0}
 

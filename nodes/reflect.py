@@ -33,13 +33,12 @@ class ReflectStep:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
-        ended = self._spent(state) or (UNCHANGED if _unchanged(state) else "")
-        if ended:
-            return {"done": True, "notes": [*state.get("notes", []), ended]}
-        query, pool = state["request"].query, tuple(state["pool"])
-        question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
+        if stopped := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
+            return {"done": True, "notes": [*state.get("notes", []), stopped]}
         if not self.on_all and _is_settled(state):
             return {"done": True, "missing": []}
+        query, pool = state["request"].query, tuple(state["pool"])
+        question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
         asked = self.model.ask(question)
         usage, thought = [entry_of("reflect", [asked])], asked.answer
         if thought is None:
@@ -47,21 +46,20 @@ class ReflectStep:
             return {"done": True, "missing": [], "notes": [*state.get("notes", []), unchecked], "usage": usage}
         following = thought.next_query.strip()
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
+        ended: ReadState = {"done": True, "missing": missing, "usage": usage}
         if thought.complete or not _asks_something_new(following, question.asked):
-            return {"done": True, "missing": missing, "usage": usage}
-        ends = self._ends(state)
-        if ends:
-            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), ends], "usage": usage}
+            return ended
+        if ends := self._ends(state):
+            return {**ended, "notes": [*state.get("notes", []), ends]}
         return {
+            **ended,
             "done": False,
-            "missing": missing,
             "query": following,
             "round": state["round"] + 1,
             "seen_passages": len(state["pool"]),
             "doubted_answer": state["answer"],
             "earlier_answers": [*state.get("earlier_answers", []), *([state["answer"]] if state["answer"] else [])],
             "asked_queries": [*state["asked_queries"], following],
-            "usage": usage,
         }
 
     def _ends(self, state: ReadState) -> str:

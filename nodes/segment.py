@@ -19,15 +19,10 @@ class Segment:
     segmenter: Segmenter
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the events that this run opens, continues or closes, and the boundaries before the new ones.
-
-        Turns that a stored event holds are not cut again; where a model could not describe that event, it is asked
-        again.
-        """
+        """Return the events that this run opens, continues or closes, and the boundaries before the new ones."""
         index = self.store.index(state["request"].scope)
         stored = _stored_events(state, index)
-        described = self._described_again(state, index, stored)
-        found = self._cut(state, index, stored)
+        described, found = self._described_again(state, index, stored), self._cut(state, index, stored)
         new = {event.event_id for event in found.events}
         both = found + described
         current = {event.event_id: event for event in described.events}
@@ -40,6 +35,7 @@ class Segment:
         }
 
     def _cut(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
+        """Cut the turns that no stored event holds."""
         held = {turn_id for event in stored for turn_id in event.turn_ids}
         turns = [turn for turn in state["turns"] if turn.turn_id not in held]
         request, found = state["request"], Segmentation()
@@ -52,6 +48,7 @@ class Segment:
         return found
 
     def _described_again(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
+        """Describe the stored events that a model could not."""
         wanted = turns_to_describe(state["tasks"])
         events = [event for event in stored if not wanted.isdisjoint(event.turn_ids)]
         scope_key = state["request"].scope.key

@@ -28,10 +28,7 @@ from langgraph_engram.summarization.writing import SynthesisWriter
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses.
-
-    Reads `request`, `session_ids`, `tasks`, `cannot_write`; sets `synthesis_ids`, adds to `failures`.
-    """
+    """Write syntheses. Reads `session_ids`, `tasks`, `cannot_write`; sets `synthesis_ids`, adds to `failures`."""
 
     store: Store
     model: Model
@@ -51,11 +48,8 @@ class Synthesize:
         written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
         failures = pending_syntheses(run_id, index, jobs, written.reasons, turns_of(state["tasks"], index))
         self._commit(state, index, written.done, failures)
-        update: WriteState = {
-            "synthesis_ids": [synthesis.synthesis_id for _, synthesis in written.done],
-            "failures": failures,
-        }
-        return {**update, "usage": written.usage} if written.usage else update
+        ids = [synthesis.synthesis_id for _, synthesis in written.done]
+        return {"synthesis_ids": ids, "failures": failures, "usage": written.usage}
 
     def _commit(
         self,

@@ -25,11 +25,7 @@ class WriteAnswerStep:
     form: AnswerForm = field(default_factory=AnswerForm)
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the answer to the query; unknown when nothing was found.
-
-        Raises:
-            ModelUnavailable: The model gave no answer. A failure must not look like an empty result.
-        """
+        """Return the answer to the query; unknown when nothing was found. A model that gives none is an error."""
         pool = self._pool(state)
         if not pool:
             return {"answer": UNKNOWN, "pool": pool}

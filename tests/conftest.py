@@ -19,7 +19,7 @@ from langgraph_engram.summarization.scheduling import Scheduler
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 
-SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
+SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 

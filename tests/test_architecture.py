@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("schema", "errors", "asynchronous"),
     ("paper_settings", "temporal", "filters"),
     ("settings",),
-    ("text", "results", "logistic", "lineage"),
+    ("text", "results", "logistic"),
     ("state", "embeddings", "llm"),
     ("compression", "prompts"),
     ("stores", "rule_model"),

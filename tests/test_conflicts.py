@@ -97,20 +97,6 @@ def test_a_search_shows_both_sides_with_their_days(told):
     assert all(len(passage.turns) == 2 for passage in passages if passage.record)
 
 
-def test_the_reader_is_shown_both_sides(told):
-    """With their days."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    ana.say(CAKES[1], 2)
-
-    ana.memory.recall("How many tiers has the wedding cake of Runa?", user_id="u")
-
-    asked = next(question for question in ana.model.asked if "Answer" in type(question).__name__)
-    prompt = str(asked.render()[-1].content)
-    assert all(cake in prompt for cake in CAKES)
-    assert all(day in prompt.replace("March", "Mar") for day in ("1 Mar 2024", "2 Mar 2024"))
-
-
 def test_undo_takes_the_link_away(told):
     """Both stand as if nobody had decided, and the decision is marked."""
     ana = told(CONFLICT)
@@ -223,19 +209,6 @@ def test_a_conflict_may_wait_for_a_person(told, said, linked):
 
     assert (decision.action, decision.old, decision.new) == ("CONFLICT", [f"Ana: {CAKES[0]}"], f"Ana: {CAKES[1]}")
     assert ana.links() == ({CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]} if linked else {CAKES[0]: [], CAKES[1]: []})
-
-
-def test_a_link_is_read_back_from_disk(told, tmp_path):
-    """Another process finds it."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    ana.say(CAKES[1], 2)
-    before = ana.links()
-    ana.memory.close()
-
-    again = told()
-
-    assert again.links() == before == {CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]}
 
 
 @pytest.fixture

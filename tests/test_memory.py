@@ -18,7 +18,6 @@ TOLD = [
     {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08T12:02:00Z"},
 ]
 MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
-OK = {"role": "user", "content": "ok"}
 
 
 @pytest.fixture(scope="module")
@@ -122,14 +121,6 @@ def test_receipts_of_sessions_add_up(memory, user):
     assert receipt.usage.calls == 0
     assert steps == [("remembering a", 0, 2), ("remembering b", 1, 2), ("remembered", 2, 2)]
     assert memory.remember_sessions([], user_id=user) == Receipt(run_id="")
-
-
-def test_what_is_shown_is_in_order_of_time(memory, user):
-    """What was said earlier comes first, whenever it was sent."""
-    memory.remember(MORE, user_id=user, session_id="late")
-    memory.remember(TOLD, user_id=user, session_id="early")
-
-    assert texts(memory, user) == [message["text"] for message in [*TOLD, *MORE]]
 
 
 def test_the_async_twins_do_the_same(memory, user):

@@ -81,17 +81,6 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     assert len(memory.status("ben").pending) == 1
 
 
-def test_a_retry_that_fails_again_stays_pending(memory, moody):
-    """What still cannot be done is listed once, not twice."""
-    moody.fails = {"ExtractEvents"}
-    memory.remember(TOLD, user_id="ana", session_id="s1")
-
-    receipt = memory.retry(user_id="ana")
-
-    assert receipt.pending == 2
-    assert len(memory.status("ana").pending) == 1
-
-
 def test_nothing_to_retry_is_nothing_done(memory, moody):
     """Without pending_tasks no question is asked."""
     memory.remember(TOLD, user_id="ana", session_id="s1")
@@ -129,24 +118,6 @@ def test_a_run_that_was_cut_off_is_resumed_by_retry(tmp_path, moody):
         assert moody.asked == ["ExtractEvents"]
         assert receipt.stored_turns == 2
         assert memory.status("ana").pending == []
-
-
-def test_a_synthesis_that_failed_is_all_that_is_retried(memory, moody):
-    """A failed synthesis is pending; a retry writes it and draws no record again."""
-    moody.fails = {"WriteSynthesis"}
-    receipt = memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
-    records = memory.show("records", "ana")
-    steps = [task.step for task in memory.status("ana").pending]
-    moody.fails.clear()
-    moody.model.asked.clear()
-
-    again = memory.retry(user_id="ana")
-
-    assert (receipt.syntheses, receipt.pending, steps) == (0, 2, ["synthesize"])
-    assert moody.asked == ["WriteSynthesis"]
-    assert (again.syntheses, again.pending) == (1, 0)
-    assert memory.show("records", "ana") == records
-    assert memory.status("ana").pending == []
 
 
 def test_a_synthesis_that_fails_as_a_session_is_closed_is_pending(memory, moody):
@@ -289,22 +260,6 @@ def test_a_retry_beside_a_live_run_waits_for_it(memory, moody, monkeypatch):
     assert (receipt.stored_turns, receipt.pending) == (2, 0)
     assert again.run_id == ""
     assert moody.asked.count("ExtractEvents") == 1
-
-
-def test_events_without_topics_are_still_events(moody):
-    """When topics cannot be followed, the turns stand in one event, named by their words; the step is pending."""
-    moody.fails = {"TrackTopics"}
-    settings = preset("esmem")
-
-    with Memory(store="memory:", encoder="hashing", model=moody.model, settings=settings) as memory:
-        receipt = memory.remember(TOLD, user_id="ana", session_id="s1")
-        pending = memory.status("ana").pending
-        (event,) = memory.show("events", "ana")
-
-    assert [(task.step, len(task.turn_ids)) for task in pending] == [("segment", 1)] * 2
-    assert all("took too long" in task.reason for task in pending)
-    assert "Oslo" in event.summary
-    assert receipt.pending == 2
 
 
 def test_what_a_run_costs_is_told_step_by_step(memory, moody):

@@ -16,7 +16,7 @@ from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
+from langgraph_engram.prompts.answer_form import MORE
 from langgraph_engram.runner import prefetch_vectors
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
@@ -165,11 +165,6 @@ def test_the_mark_for_more_is_told_to_nobody(sizes):
         begin += size
 
     assert told == text.replace(MORE, "")
-
-
-def test_words_of_other_steps_are_no_answer():
-    """A question's JSON is nobody's to read."""
-    assert not list(AnswerStream().add(AIMessageChunk(UNKNOWN), {"langgraph_node": "reflect"}))
 
 
 ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from langgraph_engram.alignment import join_requests, requests_by_session, share_runs
 from langgraph_engram.errors import StoreError
 from langgraph_engram.extraction.batching import TurnBatch, batch_events
 from langgraph_engram.extraction.evidence import verify_records
@@ -36,7 +35,7 @@ NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
 
-SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
+SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 
 
 class NamedRules(RuleModel):
@@ -256,31 +255,6 @@ def test_an_error_names_the_sessions_of_its_run(memory, monkeypatch):
         patch.setattr("langgraph_engram.nodes.segment.Segment.__call__", fail)
         with pytest.raises(StoreError, match=r"^sessions 'week 0' to 'week 4': the disk is full$"):
             memory.remember_sessions(SESSIONS, user_id="ana")
-
-
-def test_sessions_go_into_a_run_as_long_as_they_fit(to_remember):
-    """One that is long, has no message, or comes a second time begins another."""
-    short, long = ["I keep bees in the garden."] * 2, ["I keep bees in the garden."] * 9
-    sent = [("a", short), ("b", short), ("c", short), ("d", long), ("e", short), ("f", []), ("g", short), ("g", short)]
-    requests = [to_remember(*said, session_id=name) for name, said in sent]
-
-    def names(tokens):
-        return ["".join(request.session_id for request in group) for group in share_runs(requests, tokens)]
-
-    assert names(40) == ["ab", "c", "d", "e", "f", "g", "g"]
-    assert names(0) == list("abcdefgg")
-
-
-def test_a_joined_request_falls_into_what_it_was_made_of(to_remember):
-    """A call that names no session has the name that it would have alone."""
-    requests = [to_remember("I ski.", session_id="a", masked=1), to_remember("I swim.", session_id=None, masked=2)]
-
-    joined = join_requests(requests)
-
-    assert [message.text for message in joined.messages] == ["I ski.", "I swim."]
-    assert joined.masked == 3
-    assert [*requests_by_session(joined)] == [name for one in requests for name in requests_by_session(one)]
-    assert join_requests(requests[:1]) is requests[0]
 
 
 def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remember):

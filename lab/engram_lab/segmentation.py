@@ -17,7 +17,7 @@ from engram_lab.harness import Progress, TokenUsage
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import shown, to_messages
-from langgraph_engram.graphs.write_parts import write_parts
+from langgraph_engram.graphs.write import write_parts
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.results import total

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.doctor.scope import ScopeExamination
-from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
+from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.errors import EngramError
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of

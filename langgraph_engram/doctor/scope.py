@@ -11,11 +11,10 @@ from typing import Any
 from uuid import uuid4
 
 from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
-from langgraph_engram.erasure.erase import without_turns
+from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.lineage import reached
 from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
-from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind, ScopeIndex

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from langgraph_engram.erasure.erase import Cleanup
-from langgraph_engram.erasure.selection import StoredScope, Target, select_erased
+from langgraph_engram.erasure.selection import Cleanup, StoredScope, Target, select_erased
 from langgraph_engram.pending import UNFINISHED
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, ScopeIndex

@@ -35,7 +35,7 @@ SECOND = (
     ("Ben", "Oh! I sold my bees last week because the garden was too small."),
 )
 WHOSE = Scope(user_id="ana")
-SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
+SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 
 
 def by_rule(question: Question[Any]) -> object:

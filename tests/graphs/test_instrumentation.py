@@ -11,10 +11,7 @@ from langgraph_engram.graphs.instrumentation import InstrumentedNode
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.schema import Scope
 from langgraph_engram.state import WriteInput, WriteState
-
-WHOSE = Scope(user_id="ana")
 
 
 def reports_and_updates(parts):

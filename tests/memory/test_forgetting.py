@@ -211,18 +211,6 @@ def test_two_users_never_touch(memory, folder):
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
 
 
-def test_an_agent_s_memory_of_a_user_is_another_s(memory):
-    """Each scope is forgotten by its own name."""
-    said = [{"speaker": "Ana", "text": f"I live in {SECRETS[0]}."}]
-    for agent in (None, "guide"):
-        memory.remember(said, user_id="ana", agent_id=agent)
-
-    memory.forget(user_id="ana")
-
-    assert memory.show("turns", "ana") == []
-    assert len(memory.show("turns", "ana", agent_id="guide")) == 1
-
-
 class Killed(BaseException):
     """A process that dies."""
 

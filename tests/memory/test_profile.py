@@ -66,12 +66,6 @@ def test_a_standing_statement_can_be_edited_and_taken_back(memory):
     assert memory.profile("ana") == before
 
 
-def test_nobody_else_has_it(memory):
-    """A profile is of one scope."""
-    assert memory.profile("ben").records == []
-    assert memory.profile("ana", agent_id="cook").records == []
-
-
 def test_a_search_shows_the_instruction_whatever_is_asked(memory):
     """Within the budget, with its route; and again in the prompt of an agent, as a quote."""
     found = memory.search("How do I bake a cake?", user_id="ana")
@@ -81,13 +75,6 @@ def test_a_search_shows_the_instruction_whatever_is_asked(memory):
     shown = format_recalled(found)
     assert STANDING_LEAD in shown
     assert '(standing) "2 Jan 2026, user: Always list the ingredients first' in shown
-
-
-def test_a_recall_rests_on_it_too(memory):
-    """What a reader is given holds the instruction."""
-    recollection = memory.recall("How do I bake a cake?", user_id="ana")
-
-    assert any("standing" in passage.routes for passage in recollection.evidence)
 
 
 def test_what_is_forgotten_is_in_no_profile(tmp_path):

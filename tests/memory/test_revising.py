@@ -140,16 +140,6 @@ def test_the_first_characters_of_an_id_are_enough_everywhere(memory, user, recor
     assert {item.record_id for item in memory.show("records", user)} == {*ids[1:]}
 
 
-def test_a_turn_is_forgotten_by_the_first_characters_of_its_id(memory, user):
-    """The command line shows them as the tools do."""
-    remember_day(memory, user, BEES[0], 9)
-    (turn,) = memory.show("turns", user)
-
-    with pytest.raises(InvalidInput, match="is of session"):
-        memory.forget(turn_id=turn.turn_id[:8], session_id="another", user_id=user)
-    assert memory.forget(turn_id=turn.turn_id[:8], user_id=user).turns == 1
-
-
 def test_a_decision_that_waits_on_an_edited_record_is_made_anew(waiting, user):
     """What a person is asked about is not what stands: nothing is superseded behind the edit."""
     memory = waiting.memory
@@ -257,19 +247,6 @@ def test_history_goes_back_and_forth(memory, user):
         memory.history("nothing", user_id=user)
 
 
-def test_history_of_what_was_undone_names_the_decision(memory, user):
-    """What was taken back is still shown: the merge's result, and the decision with its mark."""
-    remember_day(memory, user, BEES[0], 1)
-    second = remember_day(memory, user, BEES[1], 2)
-    memory.undo(second.run_id, user_id=user)
-    first = memory.show("records", user)[0]
-
-    lineage = memory.history(first.record_id, user_id=user)
-
-    assert {record.status for record in lineage.records} == {"active", "archived"}
-    assert lineage.decisions[0].undone_at is not None
-
-
 @pytest.fixture
 def waiting(tmp_path, user):
     """A memory on disk in which the second home waits for approval; it can be let go of and opened again."""
@@ -344,17 +321,6 @@ def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user
     memory.approve(again.run_id, "approve", user_id=user)
     assert sorted(standing(memory, user).values()) == ["active", "superseded", "superseded"]
     assert memory.status(user).pending == []
-
-
-def test_a_retry_asks_once_for_what_waits(waiting, user):
-    """Retrying while a person is awaited neither asks a model nor a person again."""
-    asked = len(waiting.asked)
-
-    for _ in range(3):
-        waiting.memory.retry(user_id=user)
-
-    assert len(waiting.asked) == asked
-    assert len(waiting.memory.approvals(user)) == 1
 
 
 @pytest.mark.parametrize("settings", [ASKING, Settings()])

@@ -3,7 +3,6 @@
 import pytest
 
 from langgraph_engram.nodes.conclude import Conclude
-from langgraph_engram.results import UsageEntry
 from langgraph_engram.settings import RetrieveSettings
 
 
@@ -59,11 +58,3 @@ def test_quotes_are_partial_or_nothing(concluded, passage, relevance, verdict):
 
     assert (recollection.verdict, recollection.quoted) == (verdict, verdict == "partial")
     assert recollection.answer == ('Ana: "I swim." [1]' if recollection.quoted else "I don't know.")
-
-
-def test_the_result_adds_up_what_it_cost(concluded):
-    """Entries of one node are summed; rounds and run are named."""
-    recollection = concluded("x", usage=[UsageEntry(node="a", calls=1, prompt_tokens=5), UsageEntry(node="a", calls=2)])
-
-    assert (recollection.usage.calls, recollection.usage.tokens, len(recollection.usage.by_node)) == (3, 5, 1)
-    assert (recollection.rounds, recollection.run_id, recollection.went_deep) == (2, "run", True)

@@ -13,7 +13,6 @@ from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import consecutive_runs, near_turns
-from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection
 from langgraph_engram.testing import FakeModel
@@ -64,12 +63,6 @@ def test_nothing_found_is_not_asked_about(state):
     update = JudgeSufficiency(model, DeepSettings())({**state, "evidence": []})
 
     assert (update["sufficient"], model.asked) == (False, [])
-
-
-def test_it_is_noted_whether_a_rule_answered(state):
-    """Rules quote, and what they quote is no model's word."""
-    assert JudgeSufficiency(RuleModel(), DeepSettings())(state)["quoted"] is True
-    assert JudgeSufficiency(FakeModel([UNKNOWN]), DeepSettings())(state)["quoted"] is False
 
 
 @pytest.fixture
@@ -138,13 +131,6 @@ def test_sources_come_with_their_neighbours(back):
     assert {found.relevance for found in update["pool"]} == {0.7}
     assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
     assert "Ana: Line 1.\nAna: Line 2.\nAna: Line 3." in update["pool"][0].text
-
-
-def test_whole_events_come_in_full(back):
-    """HyMem goes back to the unit of each source."""
-    update = back(1, around=unit_turns)
-
-    assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize("fields", [{"status": "superseded", "superseded_by": "r5"}, {"conflicts_with": ["r5"]}])

@@ -36,18 +36,10 @@ def update(store, keep, turn, record, to_remember):
     return Persist(store, LIMITS, Scheduler(SynthesisSettings()), PairFinder(store, UpdateSettings()))(state)
 
 
-def test_a_run_that_decides_anew_has_decided_nothing(update):
-    """Its own records stand as they were; nothing is to change."""
+def test_a_run_that_decides_anew_has_decided_and_written_nothing(update, store, scope):
+    """Its own records stand as they were, the run is pending as a whole, and what failed elsewhere stays failed."""
     assert (update["is_overtaken"], update["proposals"]) == (True, [])
     assert update.keys().isdisjoint({"records", "decisions"})
-
-
-def test_nothing_is_written_before_a_run_decides_anew(update, store, scope):
-    """The run stays pending as a whole."""
     assert [stored.record_id for stored in store.index(scope).records.items] == ["r0"]
     assert [task.reason for task in store.pending_tasks(scope)] == [UNFINISHED]
-
-
-def test_what_failed_at_other_steps_stays_failed(update):
-    """Only what is decided anew may succeed now."""
     assert [task.step for task in update["failures"].value] == ["extract"]

@@ -1,13 +1,12 @@
 """Raw turns are stored once, before anything else, however much of a conversation is sent again."""
 
 from datetime import timedelta
-from operator import eq
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.alignment import new_turns, overlap
+from langgraph_engram.alignment import new_turns
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_task, pending_tasks_for
@@ -19,19 +18,6 @@ from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.index_cache import SharedRevisions
 from tests.conftest import NOON
-
-WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
-
-
-@given(WORDS, WORDS)
-def test_the_overlap_is_the_longest(stored, sent):
-    """What overlaps is equal, and nothing longer is."""
-    length = overlap(stored, sent, eq)
-
-    assert stored[len(stored) - length :] == sent[:length]
-    assert all(
-        stored[len(stored) - more :] != sent[:more] for more in range(length + 1, min(len(stored), len(sent)) + 1)
-    )
 
 
 def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
@@ -67,18 +53,6 @@ def test_turns_carry_the_order_of_their_users_dates(store, scope, to_remember):
 
     assert turn.date_order == "day_first"
     assert "(3 April 2025)" in turn_passage([turn], 1.0, {}).text
-
-
-def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
-    """What is known is counted and not stored again."""
-    receive = Receive(store)
-    receive({"request": to_remember("Hi!", "I moved to Oslo.")})
-
-    update = receive({"request": to_remember("Hi!", "I moved to Oslo.")})
-
-    assert update["turns"] == []
-    assert update["known_turns"] == 2
-    assert len(store.index(scope).turns) == 2
 
 
 def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_remember):
@@ -239,15 +213,6 @@ def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
     assert first["session_ids"] != second["session_ids"]
     assert again["session_ids"] == first["session_ids"]
     assert again["turns"] == []
-
-
-def test_scopes_know_nothing_of_each_other(store, to_remember):
-    """The same words of another user, tenant or agent are other turns."""
-    requests = [to_remember("Hi!", **scope) for scope in ({}, {"tenant": "b"}, {"agent_id": "a"}, {"user_id": "z"})]
-
-    ids = {turn.turn_id for request in requests for turn in Receive(store)({"request": request})["turns"]}
-
-    assert len(ids) == 4
 
 
 def test_a_retry_is_about_stored_turns(store, scope, turn, to_remember):

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.graphs.write_parts import write_parts
+from langgraph_engram.graphs.write import write_parts
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, StructMemSettings
 from langgraph_engram.papers.dimmem import WindowSegmenter
@@ -106,15 +106,6 @@ def test_a_shift_in_the_next_call_closes_the_open_event(segment, learned):
 
     assert [(event.turn_ids, event.status) for event in events] == [(["t0"], "closed"), (["t1", "t2"], "open")]
     assert events[0].event_id == opened.event_id
-
-
-def test_closing_ends_the_open_event_without_a_new_turn(segment, learned):
-    """A session that is closed has no open event."""
-    segment(learned, "a")
-
-    (closed,) = segment(learned, close=True)["events"]
-
-    assert (closed.status, closed.turn_ids) == ("closed", ["t0"])
 
 
 def test_topics_that_fail_leave_one_event(segment, asking):

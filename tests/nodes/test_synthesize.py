@@ -3,17 +3,15 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Record, Synthesis
+from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses, equal_parts
-from langgraph_engram.summarization.sources import LIMITS, SourceLimits, shown_records
+from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
+from langgraph_engram.summarization.sources import LIMITS, SourceLimits
 from langgraph_engram.summarization.writing import shorten
 from langgraph_engram.testing import FakeModel
 
@@ -64,19 +62,6 @@ def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings
     assert ("10,000" in kept.text) is (kept_text == "written")
     assert ("Ana camps." in kept.text) is (kept_text == "quoted")
     assert update["failures"] == []
-
-
-def test_a_closed_session_is_summarized(keep, near, event, synthesize):
-    """At its close a session has a synthesis of all its records."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    asked, update, (written,) = synthesize()
-
-    assert [record.record_id for record in asked[0].buffer] == ["r0", "r1"]
-    assert (written.text, written.covered_record_ids, written.status) == ("A story.", ["r0", "r1"], "active")
-    assert (written.window_start, written.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
-    assert update["synthesis_ids"] == [written.synthesis_id]
-    assert synthesize()[0] == []  # coverage is the watermark: the same run again writes nothing
 
 
 @pytest.mark.parametrize(
@@ -255,19 +240,6 @@ def test_a_long_session_is_summarized_in_several_parts(keep, record, event, synt
     ]
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(50, 200))
-def test_parts_hold_everything_in_order(sizes, limit):
-    """Parts keep to their bound, lose nothing, and are none too many."""
-    records = [bare(seq, "x" * 4 * size) for seq, size in enumerate(sizes)]
-
-    parts = equal_parts(records, limit)
-
-    assert [record for part in parts for record in part] == records
-    held = [sum(count_tokens(record.content) for record in part) for part in parts]
-    assert max(held) <= max(limit, *sizes)
-    assert len(parts) <= 2 * -(-sum(sizes) // limit)
-
-
 @pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well done. " * 5000, 700)])
 def test_a_text_that_runs_on_is_shortened(text, words):
     """Whole sentences, at most twice what was asked for; nothing comes of nothing."""
@@ -372,19 +344,3 @@ def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, 
     assert sum(count_tokens(record.content) for record in shown) <= 60
     assert {record.event_id for record in shown} == {"e0", "e1", "e2"}
     assert len(kept.covered_record_ids) == 12
-
-
-def test_what_has_a_time_is_shown_first(record):
-    """A narrative tells what happened before what people think of it, and from something whatever its bound."""
-    opinions = [record(seq, f"Ana likes her tent by the lake, said {seq}.") for seq in range(5)]
-    trip = record(5, "Ana went to Oslo.", event_start=opinions[0].mentioned_at)
-
-    assert shown_records([*opinions, trip], 6) == [trip]
-    assert len(shown_records(opinions, 1)) == 1
-
-
-def bare(seq, content):
-    """Make a record of nothing but words."""
-    return Record(
-        record_id=f"r{seq}", content=content, session_id="s", event_id="e", seq=seq, source_turn_ids=[f"t{seq}"]
-    )
