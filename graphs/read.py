@@ -23,7 +23,7 @@ from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
-from langgraph_engram.papers.reading import read_parts
+from langgraph_engram.papers import read_parts
 from langgraph_engram.retrieval.light import SELECT_BATCH
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput

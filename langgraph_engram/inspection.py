@@ -14,8 +14,7 @@ from langgraph_engram.results import Status
 from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.schema import Frozen, Record, Scope
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import KindIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import KindIndex, Matches
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)

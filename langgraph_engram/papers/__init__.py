@@ -2,3 +2,47 @@
 
 A reader of the default path meets none of it: the graphs put these parts in where a preset names a paper.
 """
+
+from dataclasses import replace
+
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
+from langgraph_engram.papers import dimmem, esmem, hymem, structmem
+from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
+from langgraph_engram.prompts.answer_form import SOURCE, AnswerForm
+from langgraph_engram.retrieval.light import ReadParts, default_parts
+from langgraph_engram.retrieval.search import ListEnd
+from langgraph_engram.settings import Settings
+
+
+def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
+    """Return the parts of the preset's paper; those of the default preset where it follows none."""
+    if settings.paper is None:
+        return default_parts(encoder, settings)
+    routes, end = settings.retrieve.routes, ListEnd(settings.retrieve)
+    form = AnswerForm(layout=as_found, source=SOURCE)
+    match settings.paper:
+        case DimMemSettings() as paper:
+            ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
+            layout = dimmem.with_dimensions if paper.shows_dimensions else as_found
+            form = replace(form, wording=dimmem.REASONED, layout=layout)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+        case EsMemSettings() as paper:
+            lacking = ["boundary"] if paper.boundary_k else []
+            ranker = esmem.EsMemRanker(paper)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, lacking, paper.event_passages), form)
+        case StructMemSettings() as paper:
+            ranker = structmem.StructMemRanker(routes, paper.top_k, paper.synthesis_k)
+            form = replace(form, layout=structmem.by_speaker)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+        case HyMemSettings() as paper:
+            ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k)
+            parts = ReadParts(
+                PaperRetriever(encoder, ranker, end, routes if paper.level1 else ()),
+                replace(form, wording=hymem.EXHAUSTIVE, shows_earlier=True),
+                turns_around=hymem.unit_turns,
+                select_batch=paper.select_batch,
+                reflects_on_all=True,
+            )
+    style = settings.answer.style
+    return parts if style == "auto" else replace(parts, form=parts.form.styled(style))

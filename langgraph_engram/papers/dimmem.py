@@ -30,8 +30,7 @@ from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted
 from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import words
 

@@ -22,8 +22,7 @@ from langgraph_engram.schema import Event, Intent, Turn, make_id
 from langgraph_engram.segmentation.boundaries import Transition, transitions
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, turn_keywords
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns, Unanswered
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.keywords import topic_of
 
 LEAST_REMAINDER = 1e-12

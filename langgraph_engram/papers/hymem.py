@@ -13,8 +13,7 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, Scores, unscored
 from langgraph_engram.schema import Intent, Turn
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, ScopeIndex
 
 EXHAUSTIVE = Wording(
     "Answer completely and precisely, in full sentences; where a time is relative, say to which day. "

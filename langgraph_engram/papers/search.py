@@ -13,8 +13,7 @@ from langgraph_engram.retrieval.relevance import Relevance, truncate, with_relev
 from langgraph_engram.retrieval.scoring import Scores, min_max, top_matching, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
 from langgraph_engram.schema import Evidence, Intent
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import content_stems
 

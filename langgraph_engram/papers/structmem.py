@@ -17,7 +17,7 @@ from langgraph_engram.retrieval.scoring import synthesis_scores, top_matching
 from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches
 from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, span, uncovered_records
 from langgraph_engram.temporal.datetimes import format_day
 

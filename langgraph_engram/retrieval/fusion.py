@@ -23,8 +23,7 @@ from langgraph_engram.retrieval.features import (
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import Flags, Positions, RouteScores, Scores, top_positions, unscored
 from langgraph_engram.schema import Intent
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.tokens import content_stems
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.retrieval.queries import first_person_query
 from langgraph_engram.schema import Event, Intent, Synthesis, TimeConstraint
-from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import KindIndex, Matches, RecordIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
-from langgraph_engram.stores.matches import Matches
 from langgraph_engram.text.tokens import content_stems
 
 Scores = NDArray[np.float32]

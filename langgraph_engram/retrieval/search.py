@@ -20,8 +20,7 @@ from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.schema import STANDING, Evidence, Intent, Record
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.text.statements import own_words
 

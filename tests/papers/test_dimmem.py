@@ -12,8 +12,7 @@ from langgraph_engram.papers.dimmem import constraint_scores, windows, without_r
 from langgraph_engram.papers.search import RecordRanker
 from langgraph_engram.retrieval.scoring import dimension_scores
 from langgraph_engram.schema import Intent, Record
-from langgraph_engram.stores.index import RECORDS, RecordIndex
-from langgraph_engram.stores.matches import Matches
+from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex
 from langgraph_engram.temporal.find import parse_constraint
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
