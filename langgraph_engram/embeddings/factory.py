@@ -15,10 +15,9 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
-NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
+NAMES = ("minilm", "hashing")
 OPENAI = "openai"
 NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
@@ -36,10 +35,9 @@ def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> Ca
     """Open an encoder, with a cache of recent vectors. Nothing heavy is loaded before its first `encode`.
 
     Args:
-        encoder: None, "minilm", "minilm:onnx" or "auto" for all-MiniLM-L6-v2 in ONNX Runtime; "minilm:torch" for the
-            same in sentence-transformers; "hashing" for an encoder that needs no weights; a folder of all-MiniLM-L6-v2;
-            "openai:NAME" (OpenAI, or any server at `OPENAI_BASE_URL`); "PROVIDER:NAME" where
-            `langchain` is installed; an encoder; or a LangChain `Embeddings`.
+        encoder: None, "minilm", "minilm:onnx" or "auto" for all-MiniLM-L6-v2 in ONNX Runtime; "hashing" for an encoder
+            that needs no weights; a folder of all-MiniLM-L6-v2; "openai:NAME" (OpenAI, or any server at
+            `OPENAI_BASE_URL`); "PROVIDER:NAME" where `langchain` is installed; an encoder; or a LangChain `Embeddings`.
 
     Raises:
         InvalidSetting: It is none of these.
@@ -66,8 +64,6 @@ def _open_by_name(name: str) -> Encoder:
     match name:
         case "minilm" | "minilm:onnx" | "auto":
             return OnnxMiniLM()
-        case "minilm:torch":
-            return TorchMiniLM()
         case "hashing":
             return HashingEncoder()
     folder = Path(name).expanduser()

@@ -197,7 +197,7 @@ def _open_network(folder: Path) -> _Network:
         network = _load_network(folder)
     except ImportError as error:
         raise EncoderUnavailable(
-            f"cannot import ONNX Runtime: {error}; `pip install onnxruntime tokenizers`, or use 'minilm:torch'"
+            f"cannot import ONNX Runtime: {error}; `pip install onnxruntime tokenizers`, or choose another encoder"
         ) from error
     except ValueError as error:
         raise EncoderUnavailable(f"cannot load {str(folder / WEIGHTS)!r} into ONNX Runtime: {error}") from error

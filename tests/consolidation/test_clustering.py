@@ -40,7 +40,7 @@ def test_a_large_cluster_comes_apart_at_its_weakest_link():
     pairs = [pair("a", "b", 0.95), pair("b", "c", 0.71), pair("c", "d", 0.9)]
 
     assert connected_ids(pairs, 3) == [["a", "b"], ["c", "d"]]
-    assert connected_ids(pairs) == [["a", "b", "c", "d"]]
+    assert connected_ids(pairs, 4) == [["a", "b", "c", "d"]]
 
 
 def test_parts_of_a_large_cluster_meet_again_over_a_later_record():

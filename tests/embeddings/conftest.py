@@ -1,4 +1,4 @@
-"""Both backends of all-MiniLM-L6-v2 once for all tests of the encoders, and machines without weights."""
+"""All-MiniLM-L6-v2 once for all tests of the encoders, and machines without weights."""
 
 from pathlib import Path
 
@@ -7,19 +7,12 @@ from huggingface_hub import constants
 
 from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 
 
 @pytest.fixture(scope="module")
-def onnx_encoder() -> OnnxMiniLM:
-    """The ONNX backend."""
+def encoder() -> OnnxMiniLM:
+    """MiniLM, loaded once."""
     return OnnxMiniLM()
-
-
-@pytest.fixture(scope="module")
-def torch_encoder() -> TorchMiniLM:
-    """The torch backend."""
-    return TorchMiniLM()
 
 
 @pytest.fixture(scope="session")

