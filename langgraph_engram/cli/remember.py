@@ -190,7 +190,7 @@ def _loading_encoder(command: Invocation) -> "Encoder | None":
     """
     if command.defaults.variables.get(variable_of("encoder"), "minilm") != "minilm":
         return None
-    from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
+    from langgraph_engram.embeddings.minilm import OnnxMiniLM
 
     encoder = OnnxMiniLM()
     encoder.start_loading()

@@ -11,7 +11,7 @@ from functools import cache
 from typing import get_args
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import Record, Standing, Turn
 from langgraph_engram.stores.index import ScopeIndex

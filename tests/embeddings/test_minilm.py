@@ -12,15 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings import minilm_onnx, minilm_weights
+from langgraph_engram.embeddings import minilm
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.minilm_onnx import (
+from langgraph_engram.embeddings.minilm import (
     BATCH,
+    FILES,
     NO_TELEMETRY,
+    REVISION,
+    TOKENIZER,
+    WEIGHTS,
     OnnxMiniLM,
     map_weights,
 )
-from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS
 from langgraph_engram.errors import EncoderUnavailable
 
 
@@ -77,7 +80,7 @@ def test_what_the_hub_left_here_before_is_used(empty_hub: Path, packaged_weights
     snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     copy_of(packaged_weights, snapshot)
 
-    assert minilm_weights.find_weights(None) == snapshot
+    assert minilm.find_weights(None) == snapshot
     assert np.allclose(OnnxMiniLM().encode(["hello"]), encoder.encode(["hello"]), atol=1e-6)
 
 
@@ -103,8 +106,8 @@ def test_where_onnx_runtime_is_missing_the_error_says_what_to_install(monkeypatc
 def test_an_encoder_loads_ahead_in_a_thread(monkeypatch: pytest.MonkeyPatch, packaged_weights: Path) -> None:
     """Once, whoever is first; and it encodes as any other."""
     loaded = []
-    load = minilm_onnx.map_weights
-    monkeypatch.setattr(minilm_onnx, "map_weights", lambda path: loaded.append(path) or load(path))
+    load = minilm.map_weights
+    monkeypatch.setattr(minilm, "map_weights", lambda path: loaded.append(path) or load(path))
     encoder = OnnxMiniLM()
 
     loading = encoder.start_loading()
@@ -118,8 +121,8 @@ def test_an_encoder_loads_ahead_in_a_thread(monkeypatch: pytest.MonkeyPatch, pac
 def test_nothing_is_downloaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that is mistyped must not wait for 90 MB."""
     asked = []
-    monkeypatch.setattr(minilm_onnx, "installed_weights", lambda: None)
-    monkeypatch.setattr(minilm_onnx, "find_weights", asked.append)
+    monkeypatch.setattr(minilm, "installed_weights", lambda: None)
+    monkeypatch.setattr(minilm, "find_weights", asked.append)
 
     OnnxMiniLM().start_loading().join()
 

