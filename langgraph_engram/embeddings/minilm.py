@@ -67,6 +67,10 @@ LENGTH_BYTES = 8
 """Bytes at the start of a safetensors file that give the length of its header."""
 BATCH = 16
 """Texts of a batch at most: from 8 to 32 they cost the same, and memory grows with the number."""
+MAX_PADDING = 8_192
+"""Pairs of tokens of a batch of which one is padding, at most: they take as long as another batch needs to begin."""
+MIN_SHARE = 128
+"""Tokens that are worth a thread: 20 ms."""
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Must be set before the import, or ONNX Runtime 1.29 and later reports each session to its makers."""
 MAX_THREADS = 4
@@ -147,10 +151,21 @@ class OnnxMiniLM:
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
-    """Split texts of these numbers of tokens into batches of their indices, the longest first, for as many threads."""
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    size = min(BATCH, -(-len(order) // threads))
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    """Split texts of these numbers of tokens into batches of their indices, none above a thread's share.
+
+    The longest come first, so that threads finish at about the same time.
+    """
+    limit = min(BATCH, -(-len(lengths) // max(1, min(threads, sum(lengths) // MIN_SHARE))))
+    batches: list[list[int]] = []
+    padding = 0
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        padding += lengths[batches[-1][0]] ** 2 - lengths[index] ** 2 if batches else 0
+        if batches and len(batches[-1]) < limit and padding <= MAX_PADDING:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+            padding = 0
+    return batches
 
 
 def pack(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, jaccard
-from langgraph_engram.consolidation.triage import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
+from langgraph_engram.consolidation.pairing import (
+    BY_ASSISTANT,
+    DECIDED,
+    LITTLE_SHARED,
+    ONE_TURN,
+    TWO_SPEAKERS,
+    TWO_TIMES,
+    PairFinder,
+    jaccard,
+)
 from langgraph_engram.papers.dimmem import EveryPairFinder
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
