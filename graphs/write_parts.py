@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.consolidation.resolution import ClusterResolver, Resolver
+from langgraph_engram.consolidation.resolution import ClusterResolver
 from langgraph_engram.extraction.extractor import EVENTS, View
 from langgraph_engram.llm.base import Model
 from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
@@ -30,7 +30,7 @@ class WriteParts:
     scheduler: Scheduler
     views: Sequence[View] = (EVENTS,)
     """What is asked of the turns."""
-    resolver: Resolver = CLUSTERS
+    resolver: ClusterResolver = CLUSTERS
     sources: SourceLimits = LIMITS
 
 

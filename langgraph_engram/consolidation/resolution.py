@@ -7,7 +7,7 @@ do not, or that makes one of two events is refused.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from langgraph_engram.consolidation.merging import merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
@@ -46,16 +46,6 @@ class Resolution:
     reason: str = ""
     content: str = ""
     """The text of the record that a merge makes."""
-
-
-class Resolver(Protocol):
-    """What is asked about near-duplicates together, and what follows from the answers."""
-
-    def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
-        """Return the clusters that share each question."""
-
-    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
-        """Return what becomes of the clusters of each answered batch."""
 
 
 class ClusterResolver:

@@ -10,6 +10,7 @@ from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate,
 from langgraph_engram.consolidation.resolution import (
     NO_VERDICT,
     ClusterBatch,
+    ClusterResolver,
     Resolution,
     by_age,
     clusters_of,
@@ -133,7 +134,7 @@ class EveryPairFinder(PairFinder):
         return [match.pair for match in matches], Counter()
 
 
-class PairResolver:
+class PairResolver(ClusterResolver):
     """Decide on each pair by a question of its own."""
 
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
