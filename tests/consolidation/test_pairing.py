@@ -264,17 +264,6 @@ def test_advice_is_no_fact_that_changes(keep, record, turn, find_pairs):
     assert user[0] == [("r0", "r2")]
 
 
-def test_later_commits_are_seen(keep, record, find_pairs):
-    """What later commits add or close is seen, run after run."""
-    found = []
-    for seq in range(4):
-        new = record(seq, f"Ana: I teach music in Oslo, for {seq} years.", **OSLO)
-        found.append(len(find_pairs(new)[0]))
-        keep(records=[new.model_copy(update={"status": "superseded"}) if seq == 1 else new])
-
-    assert found == [0, 1, 1, 2]
-
-
 class Slant:
     """An encoder for tests: what says "no longer" stands at a cosine of .797 to what does not."""
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings import minilm
-from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm import (
     BATCH,
     FILES,
@@ -201,11 +200,3 @@ def test_many_threads_may_encode_at_once(encoder: OnnxMiniLM) -> None:
         found = list(pool.map(encoder.encode, texts))
 
     assert np.allclose(found, expected, atol=1e-6)
-
-
-def test_a_folder_of_weights_is_opened(packaged_weights: Path, encoder: OnnxMiniLM) -> None:
-    """As a path or as its text."""
-    by_path, by_text = open_encoder(packaged_weights), open_encoder(str(packaged_weights))
-
-    assert by_path.name == by_text.name == "all-MiniLM-L6-v2-53aa5117"
-    assert np.allclose(by_path.encode(["hello"]), encoder.encode(["hello"]), atol=1e-6)
