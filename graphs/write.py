@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compression import Compressor
 from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.consolidation.resolution import ClusterResolver, Resolver
+from langgraph_engram.consolidation.resolution import ClusterResolver
 from langgraph_engram.extraction.extractor import EVENTS, Extractor, View
 from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph
@@ -56,7 +56,7 @@ class WriteParts:
     scheduler: Scheduler
     views: Sequence[View] = (EVENTS,)
     """What is asked of the turns."""
-    resolver: Resolver = CLUSTERS
+    resolver: ClusterResolver = CLUSTERS
     sources: SourceLimits = LIMITS
 
 

@@ -54,7 +54,7 @@ def tasks_of_runs(tasks: Iterable[PendingTask]) -> list[PendingTask]:
 
 def is_cut_off(task: PendingTask) -> bool:
     """Return whether a task is of a run that wrote no results: not one of its steps is done."""
-    return task.step == "segment" and task.reason == UNFINISHED
+    return task.step == "segment"
 
 
 def turns_of(tasks: Iterable[PendingTask], index: ScopeIndex) -> list[Turn]:
@@ -72,11 +72,6 @@ def tasks_of_retry(pending: Iterable[PendingTask], turn_ids: set[str], index: Sc
 def turns_to_extract(tasks: Sequence[PendingTask], index: ScopeIndex) -> list[Turn]:
     """Return the stored turns of tasks that are still to be extracted from."""
     return turns_of([task for task in tasks if task.step == "extract" or is_cut_off(task)], index)
-
-
-def turns_to_describe(tasks: Iterable[PendingTask]) -> set[str]:
-    """Return the ids of the turns whose events are stored, but could not be described by a model."""
-    return {turn_id for task in tasks if task.step == "segment" and not is_cut_off(task) for turn_id in task.turn_ids}
 
 
 def records_to_decide(records: Sequence[Record], tasks: Iterable[PendingTask], index: ScopeIndex) -> dict[str, Record]:

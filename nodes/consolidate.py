@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from langgraph.config import get_config
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 
-from langgraph_engram.consolidation.resolution import ClusterBatch, Proposer, Resolver
+from langgraph_engram.consolidation.resolution import ClusterBatch, ClusterResolver, Proposer
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.pending import cited_turns, pending_tasks_for, records_to_decide
@@ -26,7 +26,7 @@ class Consolidate:
     model: Model
     settings: UpdateSettings
     verify: VerifySettings
-    resolver: Resolver
+    resolver: ClusterResolver
     """What is asked together."""
 
     def __call__(self, state: WriteState) -> WriteState:

@@ -6,10 +6,13 @@ from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
+from langgraph_engram.extraction.records import (
+    join_repeats,
+    join_stored,
+    passage_records,
+)
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
-from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
@@ -42,8 +45,6 @@ class Extract:
         boundaries = describe_by_notes(state["boundaries"], notes, index)
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
-        if asked_before := _turns_in_events(turns, index, state["events"]):
-            records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
             "events": events,
@@ -66,10 +67,3 @@ class Extract:
         ]
         if texts:
             self.store.encoder.encode(texts)
-
-
-def _turns_in_events(turns: Sequence[Turn], index: ScopeIndex, events: Sequence[Event]) -> list[Turn]:
-    """Return the turns that stored events hold: they were extracted from before, or a question about them failed."""
-    stored = [held for event in events if (held := index.events.get(event.event_id))]
-    known = {turn_id for event in stored for turn_id in event.turn_ids}
-    return [turn for turn in turns if turn.turn_id in known]

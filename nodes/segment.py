@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from langgraph_engram.pending import pending_tasks_for, turns_to_describe
 from langgraph_engram.schema import Event
 from langgraph_engram.segmentation.events import events_with_turns
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
@@ -22,17 +21,10 @@ class Segment:
         """Return the events that this run opens, continues or closes, and the boundaries before the new ones."""
         index = self.store.index(state["request"].scope)
         stored = _stored_events(state, index)
-        described, found = self._described_again(state, index, stored), self._cut(state, index, stored)
+        found = self._cut(state, index, stored)
         new = {event.event_id for event in found.events}
-        both = found + described
-        current = {event.event_id: event for event in described.events}
-        known = [current.get(event.event_id, event) for event in stored if event.event_id not in new]
-        return {
-            "events": [*known, *found.events],
-            "boundaries": both.boundaries,
-            "failures": pending_tasks_for(state["run_id"], "segment", both.unanswered),
-            "usage": both.usage,
-        }
+        known = [event for event in stored if event.event_id not in new]
+        return {"events": [*known, *found.events], "boundaries": found.boundaries, "usage": found.usage}
 
     def _cut(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
         """Cut the turns that no stored event holds."""
@@ -46,13 +38,6 @@ class Segment:
             session = SessionTurns(index, session_id, own, found.events, request.close_session)
             found += self.segmenter.segment(request.scope.key, session)
         return found
-
-    def _described_again(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
-        """Describe the stored events that a model could not."""
-        wanted = turns_to_describe(state["tasks"])
-        events = [event for event in stored if not wanted.isdisjoint(event.turn_ids)]
-        scope_key = state["request"].scope.key
-        return self.segmenter.describe_again(scope_key, index, events) if events else Segmentation()
 
 
 def _stored_events(state: WriteState, index: ScopeIndex) -> list[Event]:

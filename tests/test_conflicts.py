@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.consolidation import resolution, triage
+from langgraph_engram.consolidation import pairing, resolution
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Failure
@@ -182,7 +182,7 @@ def test_an_earlier_moment_shows_no_later_contradiction(told):
 def test_twenty_statements_are_one_conflict(told, monkeypatch):
     """Each is linked to nineteen others at most, and shown with a few."""
     monkeypatch.setattr(resolution, "MAX_CLUSTER", 30)
-    monkeypatch.setattr(triage, "COMMON_FLOOR", 100)
+    monkeypatch.setattr(pairing, "COMMON_FLOOR", 100)
     ana = told(*[CONFLICT] * 30, settings=ANYTHING)
     for day in range(1, 24):
         ana.say(f"The wedding cake of Runa has {day + 3} tiers.", day)

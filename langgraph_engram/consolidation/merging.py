@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from langgraph_engram.consolidation.triage import are_apart_in_time
+from langgraph_engram.consolidation.pairing import are_apart_in_time
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.pending import cited_turns, pending_task
 from langgraph_engram.schema import Decision, Pair, PendingTask, Proposal, Record, make_id

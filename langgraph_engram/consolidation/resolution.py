@@ -7,7 +7,7 @@ do not, or that makes one of two events is refused.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from langgraph_engram.consolidation.merging import merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
@@ -48,16 +48,6 @@ class Resolution:
     """The text of the record that a merge makes."""
 
 
-class Resolver(Protocol):
-    """What is asked about near-duplicates together, and what follows from the answers."""
-
-    def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
-        """Return the clusters that share each question."""
-
-    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
-        """Return what becomes of the clusters of each answered batch."""
-
-
 class ClusterResolver:
     """Decide on clusters of connected records, several of them in a question."""
 
@@ -88,18 +78,17 @@ def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], inde
     return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
 
 
-def connected_ids(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
+def connected_ids(pairs: Sequence[Pair], most: int) -> list[list[str]]:
     """Return the connected sets of records (union-find), each sorted, in the order of their first id.
 
-    It is the same for every order of pairs. Where a cluster holds at most so many records, the closest pairs are joined
-    first, and a pair whose clusters would make too large a one joins nothing: a large cluster comes apart at its
-    weakest links. A record all of whose pairs lead into full clusters stands in none. The parts meet again when a later
-    record resembles both.
+    It is the same for every order of pairs. The closest pairs are joined first, and a pair whose clusters would make
+    one of more than `most` records joins nothing: a large cluster comes apart at its weakest links. A record all of
+    whose pairs lead into full clusters stands in none. The parts meet again when a later record resembles both.
     """
     members: dict[str, list[str]] = {}
     for pair in sorted(pairs, key=lambda pair: (-pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id)):
         first, second = (members.setdefault(record_id, [record_id]) for record_id in (pair.older_id, pair.newer_id))
-        if first is second or (most is not None and len(first) + len(second) > most):
+        if first is second or len(first) + len(second) > most:
             continue
         joined = [*first, *second]
         members |= dict.fromkeys(joined, joined)

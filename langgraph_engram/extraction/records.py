@@ -171,17 +171,6 @@ def _join_stored(record: Record, stored: Record | None) -> Record:
     return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
 
 
-def without_known_kinds(records: Sequence[Record], turns: Sequence[Turn], index: ScopeIndex) -> list[Record]:
-    """Return what a retry has extracted, without kinds of records that its turns gave before.
-
-    Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
-    """
-    asked = {turn.turn_id for turn in turns}
-    stored = (record for record in index.records.items if not asked.isdisjoint(record.source_turn_ids))
-    known = {(record.kind, turn_id) for record in stored for turn_id in record.source_turn_ids if turn_id in asked}
-    return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
-
-
 @dataclass(frozen=True)
 class _RecordText:
     """The words of one record and the sentences they come from."""

@@ -43,7 +43,7 @@ METHOD_STATUSES = {400, 404, 422, 500, 501}
 class ChatSettings(SettingsGroup):
     """How a chat model is called."""
 
-    structured_methods: list[Method] = Field(["json_schema", "function_calling", "json_prompt"], min_length=1)
+    structured_methods: list[Method] = Field(["json_schema", "json_prompt"], min_length=1)
     """Ways to request JSON, tried in this order; the first that works is used from then on."""
     temperature: float = Field(0.0, ge=0, le=2)
     timeout_seconds: float = Field(60.0, gt=0)
@@ -70,8 +70,7 @@ class Tally:
         usage = reply.usage_metadata
         if usage is None:
             self.prompt_tokens += sum(count_tokens(str(message.text)) for message in messages)
-            written = str(reply.text) + "".join(str(call["args"]) for call in reply.tool_calls)
-            self.completion_tokens += count_tokens(written)
+            self.completion_tokens += count_tokens(str(reply.text))
         elif usage.get("total_cost") == 0:  # LangChain's mark of a reply from its cache
             self.calls -= 1
         else:

@@ -1,6 +1,6 @@
 """Request JSON from a chat model in the ways that servers support, and read what comes back: answers and errors.
 
-Servers differ: some take a JSON schema, others only tools, and some nothing but a prompt. What they send back is read
+Servers differ: some take a JSON schema, others nothing but a prompt. What they send back is read
 in one way, whatever was requested: LangChain's own parser would complete an answer that was cut off. What they raise
 becomes a typed failure of one question: LangChain's `ModelError`s say what happened in the same words for every
 provider; other errors are read by their HTTP status, or by the builtin that they refine.
@@ -30,7 +30,7 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_engram.llm.base import Failure, FailureKind
 
-Method = Literal["json_schema", "function_calling", "json_prompt"]
+Method = Literal["json_schema", "json_prompt"]
 Schema = dict[str, Any]
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -75,8 +75,8 @@ class JsonRequest:
         if self.method == "json_prompt":
             return silent
         takes_strict = "strict" in signature(silent.with_structured_output).parameters
-        strict = {"strict": True} if self.method == "json_schema" and takes_strict else {}
-        structured = silent.with_structured_output(self.schema, method=self.method, include_raw=True, **strict)
+        strict = {"strict": True} if takes_strict else {}
+        structured = silent.with_structured_output(self.schema, method="json_schema", include_raw=True, **strict)
         return structured.pick("raw")
 
     def prompt(self, messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -89,11 +89,10 @@ class JsonRequest:
 
     def repair_prompt(self, messages: Sequence[BaseMessage], reply: "Reply", mistake: "Mistake") -> list[BaseMessage]:
         """Return the messages that ask for the repair of an invalid answer: the answer, the mistake and the schema."""
-        invalid = "\n".join(json.dumps(arguments, ensure_ascii=False) for arguments in reply.arguments) or reply.text
         request = f"That answer cannot be used: {mistake.reason}. Answer the question again."
         return [
             *messages,
-            AIMessage(invalid[:MAX_SHOWN_ANSWER] or "(no answer)"),
+            AIMessage(reply.text[:MAX_SHOWN_ANSWER] or "(no answer)"),
             HumanMessage(f"{request}\n{self._instruction()}"),
         ]
 
@@ -107,8 +106,6 @@ class Reply:
     """What a chat model wrote, without its reasoning."""
 
     text: str
-    arguments: tuple[dict[str, Any], ...] = ()
-    """The arguments of each function call."""
     cut_off: bool = False
     """Whether it reached the token limit."""
     declined: bool = False
@@ -131,11 +128,8 @@ def read_reply(message: AIMessage) -> Reply:
     metadata = message.response_metadata
     finish = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
     text = strip_reasoning(str(message.text))
-    if not text and message.invalid_tool_calls:
-        text = message.invalid_tool_calls[0]["args"] or ""
     return Reply(
         text=text.encode("utf-8", "replace").decode(),  # a lone surrogate cannot be stored, nor sent back for repair
-        arguments=tuple(_without_surrogates(call["args"]) for call in message.tool_calls),
         cut_off=str(finish).lower() in TOKEN_LIMIT_REASONS,
         declined=bool(message.additional_kwargs.get("refusal")),
     )
@@ -149,7 +143,7 @@ def strip_reasoning(text: str) -> str:
 
 def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     """Read an answer of the given shape, or a near miss: one in a wrapper, or the bare list or item of its one list."""
-    values: Sequence[object] = reply.arguments or json_values(reply.text, mend=not reply.cut_off)
+    values = json_values(reply.text, mend=not reply.cut_off)
     if not values:
         return Mistake("there is no whole JSON value in it")
     if len(values) > 1:

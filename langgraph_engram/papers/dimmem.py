@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -11,10 +10,10 @@ from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate,
 from langgraph_engram.consolidation.resolution import (
     NO_VERDICT,
     ClusterBatch,
+    ClusterResolver,
     Resolution,
     by_age,
     clusters_of,
-    connected_ids,
 )
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
@@ -27,7 +26,7 @@ from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import plain
 from langgraph_engram.retrieval.passages import Candidate, reply_position, turns_of
 from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
-from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
+from langgraph_engram.schema import Event, Evidence, Intent, Pair, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, RecordIndex, ScopeIndex
@@ -36,7 +35,7 @@ from langgraph_engram.text.tokens import words
 
 CAUSES = ("reason", "purpose")
 """The dimensions that tell why."""
-WITH_REPLACED = "something else takes the place of one of them"
+ONE_REPLACED = "something else takes the place of one of them"
 REASONED = Wording(
     "First weigh the pieces in two or three sentences. Then write a last line that begins with "
     f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}\n{DATES} {NEWEST}',
@@ -44,9 +43,6 @@ REASONED = Wording(
     f"Guess nothing that the pieces do not say. If they do not suffice, the last line is: Answer: {UNKNOWN}",
 )
 """The fewest words after a short reasoning (appendix E)."""
-
-_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
-"""An older record, a newer one, and what was answered of them."""
 
 
 def records_view(settings: DimMemSettings) -> View:
@@ -137,7 +133,7 @@ class EveryPairFinder(PairFinder):
         return [match.pair for match in matches], Counter()
 
 
-class PairResolver:
+class PairResolver(ClusterResolver):
     """Decide on each pair by a question of its own."""
 
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
@@ -145,69 +141,27 @@ class PairResolver:
         return [(pair,) for pair in clusters_of([(pair.older_id, pair.newer_id) for pair in pairs], own, index)]
 
     def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list[Resolution]:
-        """Return what becomes of the records of all pairs."""
-        return resolve_pairs([(older, newer, _pair_verdict(answer)) for ((older, newer),), answer in answered])
+        """Return what becomes of each pair, oldest first; nothing of one that an earlier pair has left one record of.
 
-
-def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
-    """Resolve the verdicts on pairs of original records, the same for every order of pairs.
-
-    A record that any pair supersedes is superseded by the newest that does, what merges in a chain of pairs ends in one
-    record, and conflicts are between records that stay.
-    """
-    pairs = sorted(decided, key=lambda pair: (by_age(pair[0]), by_age(pair[1])))
-    superseding = {
-        older.record_id: (older, newer, verdict) for older, newer, verdict in pairs if verdict.action == "SUPERSEDE"
-    }  # sorted: the newest that supersedes it comes last
-    merging = [
-        (older, newer, verdict)
-        for older, newer, verdict in pairs
-        if verdict.action == "MERGE"
-        and verdict.content.strip()
-        and superseding.keys().isdisjoint((older.record_id, newer.record_id))
-    ]
-    leaving = {record.record_id for older, newer, _ in merging for record in (older, newer)} | superseding.keys()
-    resolutions = [*_supersessions(superseding), *_merges(merging)]
-    resolved = {frozenset((older.record_id, newer.record_id)) for older, newer, _ in [*superseding.values(), *merging]}
-    for older, newer, verdict in pairs:
-        ids = frozenset((older.record_id, newer.record_id))
-        if ids in resolved:
-            continue
-        action: Action = "CONFLICT" if verdict.action == "CONFLICT" and ids.isdisjoint(leaving) else "KEEP_BOTH"
-        reason = verdict.reason if verdict.action in (action, "KEEP_BOTH") else WITH_REPLACED
-        resolutions.append(Resolution((older, newer), action, reason))
-    return resolutions
+        It is the same for every order of pairs.
+        """
+        resolutions: list[Resolution] = []
+        gone: set[str] = set()
+        for ((older, newer),), answer in sorted(answered, key=lambda pair: [by_age(record) for record in pair[0][0]]):
+            verdict = _pair_verdict(answer)
+            if not gone.isdisjoint((older.record_id, newer.record_id)):
+                resolutions.append(Resolution((older, newer), "KEEP_BOTH", ONE_REPLACED))
+                continue
+            leaving = {"MERGE": {older.record_id, newer.record_id}, "SUPERSEDE": {older.record_id}}
+            gone |= leaving.get(verdict.action, set())
+            resolutions.append(Resolution((older, newer), verdict.action, verdict.reason, verdict.content.strip()))
+        return resolutions
 
 
 def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
     """Return the verdict on a pair; where there is none, both stay."""
     verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
     return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
-
-
-def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:
-    groups: dict[str, list[_PairVerdict]] = {}
-    for pair in superseding.values():
-        groups.setdefault(pair[1].record_id, []).append(pair)
-    for group in groups.values():
-        olds = sorted((older for older, _, _ in group), key=by_age)
-        yield Resolution((*olds, group[0][1]), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
-
-
-def _merges(merging: Sequence[_PairVerdict]) -> Iterator[Resolution]:
-    known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
-    links = [
-        Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=0, cosine=0) for older, newer, _ in merging
-    ]
-    for ids in connected_ids(links):
-        members = tuple(sorted((known[record_id] for record_id in ids), key=by_age))
-        verdicts = [verdict for older, _, verdict in merging if older.record_id in ids]
-        content = _joined(verdict.content.strip() for verdict in verdicts)
-        yield Resolution(members, "MERGE", _joined(verdict.reason for verdict in verdicts), content)
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(text for text in texts if text))
 
 
 @dataclass(frozen=True)

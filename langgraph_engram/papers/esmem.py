@@ -1,6 +1,7 @@
 """What ES-Mem (arXiv 2601.07582) alone needs: events by questions, words for their boundaries, events as anchors."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,33 +13,24 @@ from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings
 from langgraph_engram.papers.dimmem import WindowSegmenter
 from langgraph_engram.papers.search import best_events
-from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicTrack, TrackTopics
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
-from langgraph_engram.schema import Event, Intent, Turn, make_id
+from langgraph_engram.schema import Boundary, Event, Intent, Turn
 from langgraph_engram.segmentation.boundaries import Transition, transitions
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, turn_keywords
-from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns, Unanswered
+from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.keywords import topic_of
 
+LOG = logging.getLogger(__name__)
 LEAST_REMAINDER = 1e-12
 """The least value of 1 - rho^2: equal topics have a large coupling, not an infinite one."""
 EARLIER_KEYWORDS = 5
 """Keywords of an open event, the newest ones, that stand for what was said last."""
-
-
-@dataclass(frozen=True)
-class TrackedTurn:
-    """A turn, what it is about, and the answer that says so."""
-
-    turn: Turn
-    result: LLMResult[TopicTrack]
-    topic: TurnTopic | None
-    """What the model noted; None where it did not answer."""
 
 
 @dataclass(frozen=True)
@@ -52,53 +44,26 @@ class AskingSegmenter(Segmenter):
     limits = SummaryLimits(UNLIMITED, UNLIMITED)
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
-        """Return the events of a session with the topics of their turns, and a boundary before each new one."""
+        """Return the events of a session with the topics of their turns, and a boundary before each new one.
+
+        A question that fails costs nothing but its answer: a turn has keywords of its own words and no cut, a boundary
+        a text of the events' names. It is logged, and not asked again.
+        """
         turns = session.turns
-        topics, tracking = self._track(session) if turns else ([], Segmentation())
+        topics, tracking = self._track(session) if turns else ([], [])
         topic_by_turn = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
         events = self._events(scope_key, session, topics)
         events = name_by_keywords(events, [*session.stored, *turns], topic_by_turn, self.limits)
         new = transitions(session.index, events, session.others) if self.settings.boundaries else []
-        return Segmentation(events) + tracking + self._boundaries(session, new, topic_by_turn)
+        boundaries, describing = self._boundaries(session, new, topic_by_turn)
+        return Segmentation(events, boundaries, [*tracking, *describing])
 
-    def describe_again(self, scope_key: str, index: ScopeIndex, events: Sequence[Event]) -> Segmentation:
-        """Return stored events with new topics, and the boundaries before them with new texts.
-
-        Their turns stay where they are, for records and neighbours rest on them. What fails again is as it was.
-        """
-        turns = {event.event_id: stored_turns(index, event.turn_ids) for event in events}
-        tracked = {event_id: ask_topics(self.model, own) for event_id, own in turns.items()}
-        builder = EventBuilder(scope_key, self.limits)
-        renamed = [_renamed(builder, event, tracked[event.event_id]) for event in events]
-        stored = [index.boundaries.get(make_id("boundary", event.event_id)) for event in renamed]
-        known = [(boundary, event) for boundary, event in zip(stored, renamed, strict=True) if boundary]
-        steps = [Transition(index.events.get(boundary.from_event_id or ""), event) for boundary, event in known]
-        results = self.model.ask_all([self._question(step, index, {}) for step in steps])
-        boundaries = [
-            boundary.model_copy(update={"text": result.answer})
-            for (boundary, _), result in zip(known, results, strict=True)
-            if result.answer
-        ]
-        asked: list[tuple[Sequence[Turn], LLMResult[Any]]] = [
-            *((turns[event_id], each.result) for event_id, own in tracked.items() for each in own),
-            *((turns[event.event_id], result) for (_, event), result in zip(known, results, strict=True)),
-        ]
-        usage = [entry_of("segment", [result for _, result in asked])]
-        return Segmentation(renamed, boundaries, usage, _unanswered(asked))
-
-    def _track(self, session: SessionTurns) -> tuple[list[TurnTopic], Segmentation]:
-        """Return the topic of each turn, cut where the model judges that it shifts, and what this cost.
-
-        A turn whose question failed has keywords of its own words, and no cut.
-        """
+    def _track(self, session: SessionTurns) -> tuple[list[TurnTopic], list[UsageEntry]]:
+        """Return the topic of each turn, cut where the model judges that it shifts, and what this cost."""
         turns, before, earlier = session.turns, session.stored, _last_of(session.open_event)
-        tracked = ask_topics(self.model, turns, before, earlier)
-        topics = [each.topic or TurnTopic(keywords=turn_keywords(each.turn)) for each in tracked]
-        usage = [entry_of("segment", [each.result for each in tracked])]
-        unanswered = _unanswered(([each.turn], each.result) for each in tracked)
-        candidates = [] if self.settings.windows else self._candidates(_described(tracked, earlier), len(turns))
-        if not candidates:
-            return topics, Segmentation(usage=usage, unanswered=unanswered)
+        noted, usage = self._ask_topics(turns, before, earlier)
+        topics = [topic or TurnTopic(keywords=turn_keywords(turn)) for turn, topic in zip(turns, noted, strict=True)]
+        candidates = [] if self.settings.windows else self._candidates(_described(turns, noted, earlier), len(turns))
         side = self.settings.context_side
         questions = [
             JudgeBoundary(tuple([*before, *turns[:position]][-side:]), tuple(turns[position : position + side]))
@@ -109,9 +74,24 @@ class AskingSegmenter(Segmenter):
             if result.answer:
                 p_eb = verdict_probability(result.answer)
                 topics[position] = replace(topics[position], p_eb=p_eb, cut=p_eb >= self.settings.threshold)
-            unanswered += _unanswered([([turns[position]], result)])
-        usage.append(entry_of("segment", results))
-        return topics, Segmentation(usage=usage, unanswered=unanswered)
+        return topics, [*usage, *_usage(results)]
+
+    def _ask_topics(
+        self, turns: Sequence[Turn], before: Sequence[Turn], earlier: TurnTopic
+    ) -> tuple[list[TurnTopic | None], list[UsageEntry]]:
+        """Ask what each turn is about: a question shows the turn before, its topic and keywords."""
+        noted: list[TurnTopic | None] = []
+        results: list[LLMResult[TopicTrack]] = []
+        last = earlier
+        for position, turn in enumerate(turns):
+            context = tuple([*before, *turns[:position]][-1:])
+            result = self.model.ask(TrackTopics((turn,), context, last.topic, last.keywords))
+            notes = [note for note in result.answer.notes if note.turn == 1] if result.answer else []
+            topic = TurnTopic(notes[-1].topic, tuple(notes[-1].keywords)) if notes else None
+            noted.append(topic)
+            results.append(result)
+            last = topic or last
+        return noted, _usage(results)
 
     def _candidates(self, described: Sequence[str], count: int) -> list[int]:
         """Return which of `count` turns are least coupled with the topic before; an open event's stands before all."""
@@ -129,8 +109,8 @@ class AskingSegmenter(Segmenter):
 
     def _boundaries(
         self, session: SessionTurns, new: Sequence[Transition], topic_by_turn: Mapping[str, TurnTopic]
-    ) -> Segmentation:
-        """Return the boundaries that a model describes; one whose question failed has a text of the events' names."""
+    ) -> tuple[list[Boundary], list[UsageEntry]]:
+        """Return the boundaries that a model describes, and what this cost."""
         turns = {turn.turn_id: turn for turn in session.turns}
         questions = [self._question(step, session.index, turns) for step in new]
         results = self.model.ask_all(questions)
@@ -138,11 +118,7 @@ class AskingSegmenter(Segmenter):
             step.boundary(result.answer or step.text(question.first_turns), topic_by_turn[step.later.turn_ids[0]].p_eb)
             for step, question, result in zip(new, questions, results, strict=True)
         ]
-        unanswered = _unanswered(
-            ([turns[turn_id] for turn_id in step.later.turn_ids if turn_id in turns], result)
-            for step, result in zip(new, results, strict=True)
-        )
-        return Segmentation([], boundaries, [entry_of("segment", results)] if results else [], unanswered)
+        return boundaries, _usage(results)
 
     def _question(self, step: Transition, index: ScopeIndex, turns: Mapping[str, Turn]) -> DescribeBoundary:
         side = self.settings.boundary_side
@@ -154,22 +130,6 @@ class AskingSegmenter(Segmenter):
             first_turns=_turns(index, turns, step.later.turn_ids[:side]),
             gap=step.gap,
         )
-
-
-def ask_topics(
-    model: Model, turns: Sequence[Turn], before: Sequence[Turn] = (), earlier: TurnTopic | None = None
-) -> list[TrackedTurn]:
-    """Ask what turns are about, one after the other: each question shows the turn before, its topic and keywords."""
-    tracked: list[TrackedTurn] = []
-    last = earlier or TurnTopic()
-    for position, turn in enumerate(turns):
-        context = tuple([*before, *turns[:position]][-1:])
-        result = model.ask(TrackTopics((turn,), context, last.topic, last.keywords))
-        notes = [note for note in result.answer.notes if note.turn == 1] if result.answer else []
-        topic = TurnTopic(notes[-1].topic, tuple(notes[-1].keywords)) if notes else None
-        tracked.append(TrackedTurn(turn, result, topic))
-        last = topic or last
-    return tracked
 
 
 def boundary_probability(label: Label, confidence: float) -> float:
@@ -205,9 +165,11 @@ def weakest(couplings: NDArray[np.float64], quantile: float) -> list[int]:
     return [int(position) for position in np.flatnonzero(couplings <= np.quantile(couplings, quantile))]
 
 
-def _unanswered(asked: Iterable[tuple[Sequence[Turn], LLMResult[Any]]]) -> list[Unanswered]:
-    """Return the turns whose question failed, and why."""
-    return [(turns, result.failure.reason) for turns, result in asked if result.failure]
+def _usage(results: Sequence[LLMResult[Any]]) -> list[UsageEntry]:
+    """Return what questions cost, if any were asked; log that some have no answer."""
+    if reasons := [result.failure.reason for result in results if result.failure]:
+        LOG.warning("%d of %d questions about events have no answer: %s", len(reasons), len(results), reasons[0])
+    return [entry_of("segment", results)] if results else []
 
 
 def _last_of(event: Event | None) -> TurnTopic:
@@ -217,12 +179,12 @@ def _last_of(event: Event | None) -> TurnTopic:
     return TurnTopic(event.topics[-1] if event.topics else "", tuple(event.keywords[-EARLIER_KEYWORDS:]))
 
 
-def _described(tracked: Sequence[TrackedTurn], earlier: TurnTopic) -> list[str]:
+def _described(turns: Sequence[Turn], noted: Sequence[TurnTopic | None], earlier: TurnTopic) -> list[str]:
     """Return topics and keywords as texts, the earlier one first if any; of a turn without a note by its own words."""
     described = [_text_of(earlier)] if earlier.topic else []
     topic = earlier.topic
-    for each in tracked:
-        found = each.topic or _provisional(each.turn, topic)
+    for turn, note in zip(turns, noted, strict=True):
+        found = note or _provisional(turn, topic)
         described.append(_text_of(found))
         topic = found.topic or topic
     return described
@@ -236,15 +198,6 @@ def _provisional(turn: Turn, topic: str) -> TurnTopic:
     """Read what a turn is about from its own words; without any, or where nobody spoke it, the topic before goes on."""
     keywords = turn_keywords(turn)
     return TurnTopic(topic_of(list(keywords), topic) if turn.is_spoken else topic, keywords)
-
-
-def _renamed(builder: EventBuilder, event: Event, tracked: Sequence[TrackedTurn]) -> Event:
-    """Return an event with the topics and keywords of its turns; as it is where nothing was answered."""
-    topics = [each.topic for each in tracked if each.topic]
-    if not topics:
-        return event
-    turns = [each.turn for each in tracked]
-    return builder.extend(event.model_copy(update={"topics": [], "keywords": []}), turns, topics)
 
 
 def _turns(index: ScopeIndex, turns: Mapping[str, Turn], ids: Sequence[str]) -> tuple[Turn, ...]:

@@ -21,9 +21,6 @@ from langgraph_engram.stores.index import ScopeIndex
 CONTEXT_TURNS = 2
 """Turns before an event that are read with it, but are never a source."""
 
-Unanswered = tuple[Sequence[Turn], str]
-"""Turns about which a question failed, and why."""
-
 
 @dataclass(frozen=True)
 class Segmentation:
@@ -32,16 +29,10 @@ class Segmentation:
     events: list[Event] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)
     usage: list[UsageEntry] = field(default_factory=list)
-    unanswered: list[Unanswered] = field(default_factory=list)
 
     def __add__(self, other: "Segmentation") -> "Segmentation":
         """Return what was found in two sessions."""
-        return Segmentation(
-            self.events + other.events,
-            self.boundaries + other.boundaries,
-            self.usage + other.usage,
-            self.unanswered + other.unanswered,
-        )
+        return Segmentation(self.events + other.events, self.boundaries + other.boundaries, self.usage + other.usage)
 
 
 @dataclass(frozen=True)
@@ -125,11 +116,6 @@ class Segmenter(ABC):
     @abstractmethod
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the events of a session that a run opens, extends or closes, and the boundaries before new ones."""
-
-    def describe_again(self, scope_key: str, index: ScopeIndex, events: Sequence[Event]) -> Segmentation:
-        """Describe stored events again whose topics or boundary a model could not give; here none is asked."""
-        del scope_key, index
-        return Segmentation(list(events))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, jaccard
-from langgraph_engram.consolidation.triage import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
+from langgraph_engram.consolidation.pairing import (
+    BY_ASSISTANT,
+    DECIDED,
+    LITTLE_SHARED,
+    ONE_TURN,
+    TWO_SPEAKERS,
+    TWO_TIMES,
+    PairFinder,
+    jaccard,
+)
 from langgraph_engram.papers.dimmem import EveryPairFinder
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
@@ -254,17 +262,6 @@ def test_advice_is_no_fact_that_changes(keep, record, turn, find_pairs):
 
     assert (again[0], again[1].ruled_out) == ([], {BY_ASSISTANT: 1})
     assert user[0] == [("r0", "r2")]
-
-
-def test_later_commits_are_seen(keep, record, find_pairs):
-    """What later commits add or close is seen, run after run."""
-    found = []
-    for seq in range(4):
-        new = record(seq, f"Ana: I teach music in Oslo, for {seq} years.", **OSLO)
-        found.append(len(find_pairs(new)[0]))
-        keep(records=[new.model_copy(update={"status": "superseded"}) if seq == 1 else new])
-
-    assert found == [0, 1, 1, 2]
 
 
 class Slant:

@@ -248,20 +248,3 @@ def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, tu
 
     assert verified.status == status
     assert status == "active" or verified.reject_reason == "it recycles the record r0"
-
-
-def test_recycled_memory_is_found_behind_records_with_more_of_its_rare_words(store, keep, record, turn, to_remember):
-    """However many records resemble what a reply repeats, the one that holds it counts."""
-    louder = [record(seq, f"Norway, lake, camping! Norway, lake, camping! {seq}") for seq in range(1, 9)]
-    others = [record(seq, f"Ben went to work, he went there again {seq}") for seq in range(11, 19)]
-    whole = "Ana went camping by the lake in Norway with all of her cousins and their neighbours from the old street."
-    again = turn(5, "You went camping by the lake in Norway.", role="assistant", speaker="assistant")
-    keep(turns=[again], records=[*louder, *others, record(0, whole)])
-    recycled = record(
-        5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker="assistant"
-    )
-    state = {"request": to_remember(), "events": [], "records": [recycled]}
-
-    (verified,) = Verify(store, VerifySettings())(state)["records"]
-
-    assert verified.reject_reason == "it recycles the record r0"

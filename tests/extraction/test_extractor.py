@@ -1,7 +1,5 @@
 """What is asked of a model for records, and what becomes of a model that cannot write them."""
 
-from dataclasses import replace
-
 import pytest
 
 from langgraph_engram.extraction import extractor
@@ -123,16 +121,6 @@ def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
     assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
 
 
-def test_a_few_words_show_nothing_of_what_a_model_can(batch):
-    """A batch that any answer fits shows nothing."""
-    asking = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
-
-    asking.extract("scope", [replace(batch, turns=batch.turns[:3])])
-
-    assert not asking.model.capability.is_shown
-    assert not asking.model.capability.is_lacking
-
-
 def test_one_good_answer_shows_what_a_model_can(batch):
     """A model that has written well is not taken for one that cannot."""
     model = FakeModel([record_each(), lump(), labels(), lump(), labels(), record_each()])
@@ -205,15 +193,6 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(batch, monkeypatch):
     records = [record for part in found for record in part.records]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
-
-
-def test_parts_are_shown_what_the_whole_is(batch):
-    """A part of a shortened batch has its own sentences' short words."""
-    short = replace(batch, shown=tuple(PLACES))
-
-    parts = short.parts(4)
-
-    assert [part.shown for part in parts] == [PLACES[:4], PLACES[4:8], PLACES[8:]]
 
 
 def test_labels_that_fail_leave_the_first_answer(batch):

@@ -74,14 +74,6 @@ def test_a_relation_that_records_tell_already_is_left_out(turn):
     assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
 
 
-def test_a_repeat_with_a_source_mends_one_without(build):
-    """The first time the model forgot the source; the second time it named it."""
-    (record,) = build(RecordDraft(sources=[], content="Ana camped."), RecordDraft(sources=[2], content="Ana camped."))
-
-    assert record.source_turn_ids == ["t1"]
-    assert (record.status, record.reject_reason) == ("active", "")
-
-
 @pytest.mark.parametrize(("limit", "kept"), [(4, 4), (1, 3)])
 def test_one_answer_gives_at_most_so_many_records(build, monkeypatch, limit, kept):
     """Beyond the limit of an answer drafts are ignored; a long text has as many records as sentences all the same."""
@@ -176,15 +168,6 @@ def test_odd_dates_are_read_or_left_open(build, time):
 
     assert (record.event_start is None) == (record.event_end is None)
     assert record.event_start is None or record.event_start <= record.event_end
-
-
-def test_a_sentence_has_no_dimensions(turn):
-    """StructMem's facts and HyMem's key sentences are words and sources alone."""
-    candidate = SourcedSentence(sources=[1], content="Ana camped.")
-
-    (record,) = build_records("scope", number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
-
-    assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 
 
 def test_ids_follow_from_event_and_content(build):

@@ -29,7 +29,7 @@ def test_a_text_question_gives_text(chat_of, ask_text):
     assert (estimated.usage.prompt_tokens, estimated.usage.completion_tokens) == (20, 10)
 
 
-@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_prompt"])
+@pytest.mark.parametrize("method", ["json_schema", "json_prompt"])
 def test_each_method_gives_a_validated_answer(method, chat_of, ask_note, note):
     """Each way of asking for JSON works, and sends the schema in one place at least."""
     with FakeServer([Reply(GOOD)]) as server:
@@ -40,15 +40,14 @@ def test_each_method_gives_a_validated_answer(method, chat_of, ask_note, note):
     assert "confidence" in str(server.requests[0])
 
 
-@pytest.mark.parametrize(("refused", "calls"), [(["json_schema"], 2), (["json_schema", "tools"], 3)])
-def test_refused_methods_are_skipped_and_the_working_one_remembered(refused, calls, chat_of, ask_note):
+def test_a_refused_method_is_skipped_and_the_working_one_remembered(chat_of, ask_note):
     """A refusal costs one call, once; a schema in the prompt is the last resort."""
-    with FakeServer(refuses=refused, otherwise=Reply(f"Well: {GOOD}" if "tools" in refused else GOOD)) as server:
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(f"Well: {GOOD}")) as server:
         model = chat_of(server)
         first, second = model.ask(ask_note()), model.ask(ask_note())
 
     assert first.answer == second.answer
-    assert (first.usage.calls, second.usage.calls) == (calls, 1)
+    assert (first.usage.calls, second.usage.calls) == (2, 1)
     assert (first.usage.repaired, first.usage.invalid) == (0, 0)
     assert "response_format" not in server.requests[-1]
 
@@ -83,22 +82,21 @@ def test_a_method_whose_schema_is_ignored_is_left(chat_of, ask_note):
 
     assert first.answer == second.answer
     assert (first.usage.calls, first.usage.repaired, second.usage.calls) == (2, 1, 1)
-    assert "response_format" not in server.requests[1]
-    assert "tools" in server.requests[-1]
+    assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
 def test_a_weak_model_costs_two_calls_a_question(chat_of, ask_note):
-    """When every method was answered badly, the last is kept."""
+    """When both methods were answered badly, the prompt is kept."""
     with FakeServer(otherwise=Reply("Hm.")) as server:
         model = chat_of(server)
         results = [model.ask(ask_note()) for _ in range(4)]
 
     assert [result.usage.calls for result in results] == [2, 2, 2, 2]
     assert {result.failure and result.failure.kind for result in results} == {"invalid"}
-    assert "tools" not in server.requests[-1]
+    assert "response_format" not in server.requests[-1]
 
 
-@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_prompt"])
+@pytest.mark.parametrize("method", ["json_schema", "json_prompt"])
 def test_a_cut_off_answer_says_so(method, chat_of, ask_note):
     """It is not asked for again: the same limit would cut it again."""
     with FakeServer([Reply('{"label": "ne', finish_reason="length")]) as server:

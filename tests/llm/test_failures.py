@@ -129,7 +129,7 @@ def test_a_bare_server_error_may_be_the_methods_fault(chat_of, ask_note):
     assert first.answer is not None
     assert (first.usage.calls, second.usage.calls) == (2, 1)
     assert second.failure is not None
-    assert all("tools" in request for request in server.requests[1:])
+    assert all("response_format" not in request for request in server.requests[1:])
 
 
 def test_a_model_that_refuses_a_temperature_gets_none(chat_of, ask_text):

@@ -87,7 +87,6 @@ def test_what_does_not_fit_is_a_mistake(text, reason):
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply("", ({"items": [{"name": "x"}]}, {"items": [{"name": "y"}]})),
         Reply('{"name": "x"}\n{"name": "y"}'),
         Reply('Example: {"items": []}. Answer: {"items": [{"name": "x"}]}'),
     ],
@@ -137,15 +136,6 @@ def test_lone_surrogates_are_replaced():
 
     assert isinstance(answer, Items)
     assert [item.name for item in answer.items] == ["a? b", "😀"]
-
-
-def test_the_arguments_of_a_function_are_the_answer():
-    """What a function was called with comes before what was said beside it."""
-    call = {"name": "Items", "args": {"items": [{"name": "x", "size": 2}]}, "id": "1"}
-
-    answer = read_answer(read_reply(AIMessage('{"items": []}', tool_calls=[call])), Items)
-
-    assert answer == ONE
 
 
 @pytest.mark.parametrize(
