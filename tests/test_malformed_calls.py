@@ -76,7 +76,6 @@ CALLS = {
     "a misspelt index": lambda _: EngramStore("memory:", index={"dim": 3}),
     "an index of dimensions alone": lambda _: EngramStore("memory:", index={"dims": 3}),
     "a text for an index": lambda _: EngramStore("memory:", index="x"),
-    "a number for a time to live": lambda _: EngramStore("memory:", encoder="hashing", ttl=5),
 }
 COMMANDS = [
     ["remember", "{missing}", "-u", "ana"],
