@@ -125,7 +125,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         user_id: str | None = None,
         tenant: str | None = None,
         agent_id: str | None = None,
-        user_key: str | None = None,
     ) -> None:
         """Create the middleware.
 
@@ -143,7 +142,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             user_id: The default user. An authenticated user of a server overrides it.
             tenant: The default tenant.
             agent_id: The default agent, if memories of a user are divided by agent.
-            user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
         Raises:
             InvalidInput: An option has an unknown value.
@@ -160,9 +158,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
-        self._default, self._user_key = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id), user_key
+        self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
         names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact, "user_key": user_key}
+        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact}
         self.tools = create_memory_tools(memory, tools=names, budget=budget, **options, **dict(self._default))
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
@@ -211,7 +209,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _scope(self, runtime: Runtime[Any]) -> Scope:
-        return resolve_scope(runtime, None, self._default, self._user_key)
+        return resolve_scope(runtime, None, self._default)
 
     def _recall(
         self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope

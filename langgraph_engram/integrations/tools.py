@@ -20,20 +20,15 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
-from langgraph_engram.alignment import name_session
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata, conditions_of
-from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.inspection import list_ids
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.transcripts import SHORT_ID, Redaction, format_recalled, redactor
+from langgraph_engram.integrations.transcripts import Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
-from langgraph_engram.requests import remember_request
-from langgraph_engram.results import ErasureReceipt, Receipt, SavedMemory
+from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.schema import Metadata, Record, Scope, Turn, make_id
-from langgraph_engram.screening import screen
-from langgraph_engram.state import Message, RememberRequest
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
@@ -102,7 +97,6 @@ def create_memory_tools(
     user_id: str | None = None,
     tenant: str | None = None,
     agent_id: str | None = None,
-    user_key: str | None = None,
 ) -> list[BaseTool]:
     """Return tools over a memory, for `create_agent` or a `ToolNode`, synchronous and asynchronous.
 
@@ -121,7 +115,6 @@ def create_memory_tools(
         user_id: The default user. An authenticated user of a server overrides it.
         tenant: The default tenant.
         agent_id: The default agent, if memories of a user are divided by agent.
-        user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
     Raises:
         InvalidInput: There is no tool of that name, or an option does not fit.
@@ -136,7 +129,6 @@ def create_memory_tools(
     methods = _MemoryTools(
         memory,
         ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id),
-        user_key,
         budget,
         check_metadata(metadata),
         check_filters(filters),
@@ -154,7 +146,6 @@ class _MemoryTools:
 
     memory: Memory
     default: ScopeOverrides
-    user_key: str | None
     budget: int | None
     metadata: Metadata
     filters: Filters | None
@@ -182,9 +173,8 @@ class _MemoryTools:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             session = thread_of(run, config)
             receipt = self.memory.remember([note], session_id=session, metadata=self.metadata, **dict(scope))
-            request = remember_request(scope, to_messages([note]), session, close_session=False)
-            saved = _saved_memory(self.memory, scope, receipt, request)
-            return _saved(saved), saved.model_dump(mode="json")
+            said = "Saved to long-term memory." if receipt.stored_turns else "This was saved already."
+            return said, receipt.model_dump(mode="json")
 
     def search_memory(
         self,
@@ -220,7 +210,7 @@ class _MemoryTools:
         """
         run = runtime if isinstance(runtime, ToolRuntime) else None
         try:
-            yield resolve_scope(run, config, self.default, self.user_key), run
+            yield resolve_scope(run, config, self.default), run
         except EngramError as error:
             raise ToolException(str(error)) from error
 
@@ -300,27 +290,6 @@ def _call_id(run: Run | None, text: str) -> str | None:
     """
     call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
     return make_id("save_memory", call_id, text) if call_id else None
-
-
-def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, request: RememberRequest) -> SavedMemory:
-    """Return a receipt with the ids of the turn that a request of one message is, and of the records that cite it."""
-    index, stored = memory.store.index(scope), screen(request, memory.settings.receive)
-    turns = index.session_turns(name_session(stored))
-    found = [turn.turn_id for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
-    turn_id = found[-1] if found else None
-    record_ids = [record.record_id for record in index.records.citing(turn_id)] if turn_id else []
-    return SavedMemory(**dict(receipt), turn_id=turn_id, record_ids=record_ids)
-
-
-def _is_turn_of(message: Message, turn: Turn) -> bool:
-    if message.external_id and turn.external_id:
-        return message.external_id == turn.external_id
-    return message.text == turn.text
-
-
-def _saved(saved: SavedMemory) -> str:
-    shown = f" (id {saved.turn_id[:SHORT_ID]})" if saved.turn_id else ""
-    return f"Saved to long-term memory{shown}." if saved.stored_turns else f"This was saved already{shown}."
 
 
 def _forgotten(receipt: ErasureReceipt) -> str:

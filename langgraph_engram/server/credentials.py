@@ -3,8 +3,8 @@
 - `ENGRAM_TOKENS`: JSON, such as `{"s3cret": "ana", "t0ken": {"user_id": "ben", "tenant": "acme"}}`.
 - `ENGRAM_TOKENS_FILE`: a file that holds the same.
 - `ENGRAM_JWT_SECRET`, or `ENGRAM_JWT_PUBLIC_KEY` (PEM, or the path of a file that holds it): what JSON Web Tokens are
-  signed with. `sub` names the user and `tenant` the tenant; `exp` is required. `ENGRAM_JWT_ALGORITHMS`,
-  `ENGRAM_JWT_AUDIENCE` and `ENGRAM_JWT_ISSUER` narrow what is accepted.
+  signed with. `sub` names the user and `tenant` the tenant; `exp` is required. `ENGRAM_JWT_AUDIENCE` and
+  `ENGRAM_JWT_ISSUER` narrow what is accepted.
 """
 
 import hmac
@@ -175,21 +175,13 @@ def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | Non
         return None
     if secret and public:
         raise InvalidSetting("both ENGRAM_JWT_SECRET and ENGRAM_JWT_PUBLIC_KEY are set: leave one out")
-    choices = SECRET_ALGORITHMS if secret else PUBLIC_KEY_ALGORITHMS
-    algorithms = [
-        name.strip() for name in environment.get("ENGRAM_JWT_ALGORITHMS", choices[0]).split(",") if name.strip()
-    ]
-    if not algorithms or not set(algorithms) <= set(choices):
-        raise InvalidSetting(
-            f"ENGRAM_JWT_ALGORITHMS is {', '.join(algorithms)!r}: with this key choose from {', '.join(choices)}"
-        )
     if find_spec("jwt") is None:
         raise MissingExtra(
             "JSON Web Tokens are configured, and PyJWT is not installed: pip install 'langgraph-engram[server]'"
         )
     return JsonWebTokens(
         key=secret or _pem(public),
-        algorithms=algorithms,
+        algorithms=SECRET_ALGORITHMS if secret else PUBLIC_KEY_ALGORITHMS,
         audience=environment.get("ENGRAM_JWT_AUDIENCE") or None,
         issuer=environment.get("ENGRAM_JWT_ISSUER") or None,
     )
