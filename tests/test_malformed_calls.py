@@ -69,7 +69,6 @@ CALLS = {
     "an unknown mode of a middleware": lambda memory: EngramMiddleware(memory, mode="deep"),
     "unknown words to keep": lambda memory: EngramMiddleware(memory, keep="some"),
     "an unknown thing to do on errors": lambda memory: EngramMiddleware(memory, on_error="ignore"),
-    "an unknown tool of a middleware": lambda memory: EngramMiddleware(memory, tools=["recall"]),
     "an unknown tool": lambda memory: create_memory_tools(memory, tools=["recall"]),
     "a text for a list of tools": lambda memory: create_memory_tools(memory, tools="save_memory"),
     "a text for a checkpointer": lambda _: Memory("memory:", encoder="hashing", checkpointer="x"),

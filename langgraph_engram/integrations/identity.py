@@ -153,11 +153,6 @@ def principal_of(user: object) -> Principal | None:
     return Principal(tenant=named.tenant or "default", user_id=named.user_id) if named else None
 
 
-def principal_of_run(runtime: Runtime[Any]) -> Principal | None:
-    """Return the principal of a run; None without authentication."""
-    return principal_of(runtime.server_info.user) if runtime.server_info else None
-
-
 def overrides_of_user(user: object) -> ScopeOverrides | None:
     """Return what a LangGraph server's user says of the scope; None for one who is not authenticated.
 

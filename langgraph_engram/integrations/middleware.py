@@ -22,7 +22,6 @@ from typing_extensions import TypedDict
 from langgraph_engram.errors import InvalidInput, MissingExtra
 from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.tools import ToolName, create_memory_tools
 from langgraph_engram.integrations.transcripts import (
     Keep,
     Redaction,
@@ -117,7 +116,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         mode: Literal["search", "recall"] = "search",
         budget: int | None = None,
         keep: Keep = "all",
-        tools: bool | Sequence[ToolName] = False,
         on_error: Literal["warn", "raise"] = "warn",
         metadata: Metadata | None = None,
         filters: Filters | None = None,
@@ -133,12 +131,11 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             mode: "search" shows evidence and calls no model; "recall" also answers, as deep as it takes.
             budget: Tokens of evidence that are shown; None for the preset's.
             keep: Whose messages are remembered: "all", those of the "user", or "none".
-            tools: Whether the agent also gets the tools of `create_memory_tools`, or which of them.
             on_error: What a failure of memory does: "warn" or "raise".
             metadata: What is kept with the messages, for `filters`.
             filters: What is recalled fulfils them.
-            redact: Applied to what is recalled, and to the question that memory is asked: a function of a text, or the
-                agent's `PIIMiddleware`s, which see the messages of the thread alone. What it blocks is not recalled.
+            redact: Applied to what is recalled, and to the question that memory is asked; where it raises an error,
+                nothing is recalled.
             user_id: The default user. An authenticated user of a server overrides it.
             tenant: The default tenant.
             agent_id: The default agent, if memories of a user are divided by agent.
@@ -147,6 +144,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             InvalidInput: An option has an unknown value.
         """
         super().__init__()
+        if not isinstance(memory, Memory):
+            raise InvalidInput(f"memory is {memory!r}: pass a Memory")
         for name, value, choices in (
             ("mode", mode, ("search", "recall")),
             ("keep", keep, get_args(Keep)),
@@ -159,9 +158,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
         self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
-        names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact}
-        self.tools = create_memory_tools(memory, tools=names, budget=budget, **options, **dict(self._default))
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where new messages begin."""

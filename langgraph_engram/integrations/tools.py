@@ -8,7 +8,7 @@ as JSON. Errors are reported to the model, so that the agent goes on; only a mis
 fix, is raised.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
-from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata, conditions_of
+from langgraph_engram.filters import Filters, both, check_filters, check_metadata, conditions_of
 from langgraph_engram.inspection import list_ids
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.transcripts import Redaction, format_recalled, redactor
@@ -90,7 +90,6 @@ def create_memory_tools(
     budget: int | None = None,
     metadata: Metadata | None = None,
     filters: Filters | None = None,
-    limit: int | None = None,
     redact: Redaction | None = None,
     ask_to_forget: bool = True,
     prefix: str = "",
@@ -106,7 +105,6 @@ def create_memory_tools(
         budget: Tokens of evidence that a search shows; None for the preset's.
         metadata: What is kept with a note, for `filters`.
         filters: What a search finds fulfils them, and the filters of the model besides; nothing else can be forgotten.
-        limit: Memories that a search shows at most; a model may ask for fewer.
         redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
         ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
             what would be forgotten, and goes on with `Command(resume="approve")` or "reject". That needs a graph with a
@@ -125,14 +123,12 @@ def create_memory_tools(
         raise InvalidInput(f"tools is {tools!r}: give a list of names")
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
-    check_limit(limit)
     methods = _MemoryTools(
         memory,
         ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id),
         budget,
         check_metadata(metadata),
         check_filters(filters),
-        limit,
         redactor(redact),
         ask_to_forget,
         shows_ids="forget_memory" in tools,
@@ -149,8 +145,7 @@ class _MemoryTools:
     budget: int | None
     metadata: Metadata
     filters: Filters | None
-    limit: int | None
-    redact: Callable[[str], str]
+    redact: Redaction
     asks_to_forget: bool
     shows_ids: bool
     """Whether a search shows the ids by which memories can be forgotten."""
@@ -162,7 +157,7 @@ class _MemoryTools:
             getattr(self, name),
             name=f"{prefix}{name}",
             description=description.format(prefix=prefix),
-            args_schema=schema,
+            args_schema=schema,  # names no runtime: a model cannot forge one
             response_format="content_and_artifact",
             handle_tool_error=_report_error,
         )
@@ -185,9 +180,8 @@ class _MemoryTools:
         runtime: ToolRuntime[Any, Any] = NOT_INJECTED,
     ) -> Result:
         """Search, without calling a model."""
-        limits = [number for number in (limit, self.limit) if number is not None]
         with self._scoped(config, runtime) as (scope, _):
-            asked = {"filters": both(self.filters, filters), "limit": min(limits, default=None), **dict(scope)}
+            asked = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
             found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **asked)
             return self.redact(format_recalled(found, with_ids=self.shows_ids)), found.model_dump(mode="json")
 

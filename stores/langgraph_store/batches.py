@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from inspect import iscoroutinefunction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -104,8 +105,8 @@ def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
 
 def run_batch(items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datetime) -> list[Result]:
     """Run checked operations over items that are held."""
-    reads = _Reads(items, items.get((op.namespace, op.key) for op in ops if isinstance(op, GetOp)), vectors.queries)
-    results = [reads.result(op) for op in ops]
+    got = items.get((op.namespace, op.key) for op in ops if isinstance(op, GetOp))
+    results = [_read(op, items, got, vectors.queries) for op in ops]
     writes = _writes_of(ops)
     replaced = items.get(writes)
     items.put(
@@ -117,47 +118,37 @@ def run_batch(items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datet
     return results
 
 
-@dataclass(frozen=True)
-class _Reads:
-    """The reads of one batch."""
+def _read(op: Op, items: Items, got: Mapping[Address, StoredItem], queries: Mapping[str, Vectors]) -> Result:
+    """Return the result of an operation; None for a write."""
+    match op:
+        case GetOp():
+            item = got.get((op.namespace, op.key))
+            return item and Item(**_fields_of(item))
+        case SearchOp():
+            return _search(op, items.under(op.namespace_prefix), queries.get(op.query or ""))
+        case ListNamespacesOp():
+            return _list(op, items.namespaces())
+    return None
 
-    items: Items
-    got: Mapping[Address, StoredItem]
-    """The items that it gets by their addresses."""
-    queries: Mapping[str, Vectors]
 
-    def result(self, op: Op) -> Result:
-        """Return the result of an operation; None for a write."""
-        match op:
-            case GetOp():
-                return self._get(op)
-            case SearchOp():
-                return self._search(op)
-            case ListNamespacesOp():
-                return self._list(op)
-        return None
+def _search(op: SearchOp, items: list[StoredItem], query: Vectors | None) -> list[SearchItem]:
+    wanted = op.filter or {}
+    passing = [item for item in items if not wanted or passes(item.value, wanted)]
+    ranked = _newest_first(passing) if query is None else _nearest_first(passing, query)
+    return [SearchItem(**_fields_of(item), score=score) for item, score in ranked[op.offset : op.offset + op.limit]]
 
-    def _get(self, op: GetOp) -> Item | None:
-        item = self.got.get((op.namespace, op.key))
-        if item is None:
-            return None
-        times = {"created_at": item.created_at, "updated_at": item.updated_at}
-        return Item(value=item.value, key=op.key, namespace=op.namespace, **times)
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
-        items = self.items.under(op.namespace_prefix)
-        if op.filter:
-            items = [item for item in items if passes(item.value, op.filter)]
-        query = self.queries.get(op.query or "")
-        ranked = _newest_first(items) if query is None else _nearest_first(items, query)
-        hits = ranked[op.offset : op.offset + op.limit]
-        return [SearchItem(*item.address, item.value, item.created_at, item.updated_at, score) for item, score in hits]
+def _list(op: ListNamespacesOp, known: set[Namespace]) -> list[Namespace]:
+    conditions = op.match_conditions or ()
+    listed = (namespace for namespace in known if all(matches(namespace, wanted) for wanted in conditions))
+    distinct = sorted({namespace[: op.max_depth] for namespace in listed})  # None takes all of it
+    return distinct[op.offset : op.offset + op.limit]
 
-    def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        conditions = op.match_conditions or ()
-        listed = (known for known in self.items.namespaces() if all(matches(known, wanted) for wanted in conditions))
-        distinct = sorted({namespace[: op.max_depth] for namespace in listed})  # None takes all of it
-        return distinct[op.offset : op.offset + op.limit]
+
+def _fields_of(item: StoredItem) -> dict[str, Any]:
+    namespace, key = item.address
+    times = {"created_at": item.created_at, "updated_at": item.updated_at}
+    return {"namespace": namespace, "key": key, "value": item.value, **times}
 
 
 def _newest_first(items: Sequence[StoredItem]) -> list[tuple[StoredItem, float | None]]:

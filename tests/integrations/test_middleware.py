@@ -210,24 +210,17 @@ def test_the_budget_bounds_what_is_shown(chat):
     assert 0 < own.model.shown().count("Sprat") <= 6
 
 
-def test_tools_come_with_it_if_asked(memory, scripted, calling):
-    """The agent has the tools, for the same user."""
-    model = scripted(calling("save_memory", text="Ana is left-handed."), "Saved.")
-    agent = create_agent(model, middleware=[EngramMiddleware(memory, tools=["save_memory"], user_id="ana")])
-
-    agent.invoke({"messages": [("user", "Remember that.")]})
-
-    assert EngramMiddleware(memory).tools == []
-    assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana is left-handed.", "Remember that.", "Saved."]
-
-
 def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scripted, calling, context, on):
     """The exchange in which something is forgotten names it once more; it is not kept."""
     memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     short_id = memory.show("records", "ana")[0].record_id[:8]
     model = scripted(calling("forget_memory", memory_id=short_id), "I forgot Q77-4411.", "Hello.")
     agent = create_agent(
-        model, middleware=[EngramMiddleware(memory, tools=True)], context_schema=context, checkpointer=InMemorySaver()
+        model,
+        create_memory_tools(memory),
+        middleware=[EngramMiddleware(memory)],
+        context_schema=context,
+        checkpointer=InMemorySaver(),
     )
 
     for sent in (

@@ -96,20 +96,13 @@ class Page:
 
 
 @dataclass(frozen=True)
-class TurnView:
-    """A turn as a page shows it."""
-
-    turn: Turn
-    opens: Event | None = None
-    """The event that begins with it."""
-
-
-@dataclass(frozen=True)
 class Conversation:
     """A page of the turns of one session."""
 
     session_id: str
-    turns: Sequence[TurnView]
+    turns: Sequence[Turn]
+    opening: Mapping[str, Event]
+    """The events of the session, by the turn that each begins with."""
     number: int
     pages: int
     length: int
@@ -169,8 +162,7 @@ def conversation_of(session_id: str, index: ScopeIndex, number: int, position: i
     if position is not None:
         number = 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
     shown, number, pages = _part(turns, number, PAGE_TURNS)
-    views = [TurnView(turn, opening.get(turn.turn_id)) for turn in shown]
-    return Conversation(session_id, views, number, pages, len(turns))
+    return Conversation(session_id, shown, opening, number, pages, len(turns))
 
 
 def sources_of(record: Record, index: ScopeIndex) -> list[Turn]:
