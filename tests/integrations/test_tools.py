@@ -97,6 +97,7 @@ def test_a_model_that_sends_a_user_is_not_heard(agent, calling, on, context, mem
     """Arguments that no tool has, a forged runtime among them, change nothing."""
     memory.remember([{"speaker": "Bob", "text": "The code is 7341."}], user_id="bob")
     forged = {"context": {"user_id": "bob"}, "config": {"configurable": {"user_id": "bob"}}}
+    forged |= {"state": {}, "stream_writer": None, "tool_call_id": "1", "store": None}
     named = {"query": "What is the code?", "user_id": "bob", "runtime": forged, "config": forged["config"]}
     search = create_memory_tools(memory, tools=["search_memory"])[0]
     own = agent(calling("search_memory", **named), "No.")

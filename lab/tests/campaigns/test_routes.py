@@ -21,7 +21,7 @@ SECONDS, CASES = 5, 10_000
 TOKENS = {"token-of-ana": "ana", "token-of-eve": "eve"}
 HEADERS = {"Authorization": "Bearer token-of-ana"}
 TEXT = {"type": "string"}
-QUERY = "all done kind mode notice oldest order page query record run session status text".split()
+QUERY = "all done kind mode notice page query record run session status text".split()
 FORM = "approve content form_token mode query record run session token".split()
 NOT_LANGGRAPHS = ("/mcp", BASE, "/deploy", "/internal", "/ui/")
 """Paths of ours, those that are not served, and the pages of a user interface, of which there are none."""

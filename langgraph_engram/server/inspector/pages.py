@@ -57,12 +57,7 @@ MODES = {"recall": "Answer", "search": "Evidence only"}
 def show_timeline(visit: Visit) -> Response:
     """Show a page of the timeline, filtered."""
     index = visit.index
-    wanted = Filter(
-        kind=visit.sent("kind"),
-        status=visit.sent("status"),
-        text=visit.sent("text"),
-        oldest_first=visit.sent("order") == "oldest",
-    )
+    wanted = Filter(kind=visit.sent("kind"), status=visit.sent("status"), text=visit.sent("text"))
     page = page_of(index, wanted, visit.number("page"))
     return visit.page("timeline.html", page=page, wanted=wanted, states=lambda item: states_of(item, index))
 

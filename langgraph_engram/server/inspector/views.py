@@ -38,7 +38,6 @@ class Filter:
     """A status, or `CONFLICTING`."""
     text: str = ""
     """Words of which the item holds all, whatever their case."""
-    oldest_first: bool = False
 
     @property
     def narrows(self) -> bool:
@@ -200,7 +199,7 @@ def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
 def _entries(
     index: ScopeIndex, listed: Sequence[Item], sessions: Mapping[str, SessionView], wanted: Filter
 ) -> list[_Entry]:
-    """Return the lines of the whole timeline: sessions in the wanted order, and what is in them as it was said."""
+    """Return the lines of the whole timeline: the newest sessions first, and what is in them as it was said."""
     entries = [_entry_of(item, index) for item in listed]
     if not wanted.narrows:
         filled = {entry.event.event_id for entry in entries if entry.event}
@@ -212,7 +211,7 @@ def _entries(
         return epoch_seconds(view.started_at if view else None, -inf), entry.session_id
 
     entries.sort(key=_place)
-    return sorted(entries, key=start_of, reverse=not wanted.oldest_first)
+    return sorted(entries, key=start_of, reverse=True)
 
 
 def _entry_of(item: Item, index: ScopeIndex) -> _Entry:
