@@ -101,7 +101,7 @@ def test_one_search_a_turn_however_often_the_model_is_called(chat, calling):
 
 
 def test_tools_and_recalled_text_are_nobodys_words(memory, chat, calling):
-    """What tools gave back, a search of memory among them, and what was recalled is not kept; what was said is, beside a call too."""
+    """What tools gave back, a search of memory among them, and what was recalled is not kept; what was said is."""
     search = create_memory_tools(memory, tools=["search_memory"])[0]
     beside = AIMessage("Let me look.", tool_calls=calling("weather").tool_calls)
     own = chat("Lovely!", beside, calling("search_memory", query="home"), "Yes.", tools=[weather, search])
