@@ -123,7 +123,7 @@ def _read(op: Op, items: Items, got: Mapping[Address, StoredItem], queries: Mapp
     match op:
         case GetOp():
             item = got.get((op.namespace, op.key))
-            return item and Item(**_fields_of(item))
+            return Item(**_fields_of(item)) if item else None
         case SearchOp():
             return _search(op, items.under(op.namespace_prefix), queries.get(op.query or ""))
         case ListNamespacesOp():
