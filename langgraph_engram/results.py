@@ -70,15 +70,6 @@ class Receipt(Frozen):
     usage: Usage = Usage()
 
 
-class SavedMemory(Receipt):
-    """What the tool `save_memory` did: a receipt with ids."""
-
-    turn_id: str | None = None
-    """The turn that holds the note."""
-    record_ids: list[str] = []
-    """The records that were extracted from it."""
-
-
 class UndoReceipt(Frozen):
     """What one `undo` reverted. Every field but `run_id` and `already_undone` is a count."""
 

@@ -40,7 +40,7 @@ HEREDOC = re.compile(r"cat > (\S+) <<'EOF'\n(.*?)^EOF\n", re.MULTILINE | re.DOTA
 ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
 CHAT = '[{"role": "user", "content": "I camped at Lake Bled."}, {"role": "user", "content": "I live in Porto."}]'
 VARIABLES = ("STORE", "USER", "MODEL", "PRESET", "ENCODER", "SETTINGS", "CHAT", "TOKENS")
-SERVERS = {"serve": "/engram", "inspect": "/memory"}
+SERVERS = {"serve": "/memory", "inspect": "/memory"}
 """Commands that go on until they are stopped, and what they answer meanwhile."""
 SERVED: set[str] = set()
 """Those that were started."""

@@ -69,14 +69,12 @@ CALLS = {
     "an unknown mode of a middleware": lambda memory: EngramMiddleware(memory, mode="deep"),
     "unknown words to keep": lambda memory: EngramMiddleware(memory, keep="some"),
     "an unknown thing to do on errors": lambda memory: EngramMiddleware(memory, on_error="ignore"),
-    "an unknown tool of a middleware": lambda memory: EngramMiddleware(memory, tools=["recall"]),
     "an unknown tool": lambda memory: create_memory_tools(memory, tools=["recall"]),
     "a text for a list of tools": lambda memory: create_memory_tools(memory, tools="save_memory"),
     "a text for a checkpointer": lambda _: Memory("memory:", encoder="hashing", checkpointer="x"),
     "a misspelt index": lambda _: EngramStore("memory:", index={"dim": 3}),
     "an index of dimensions alone": lambda _: EngramStore("memory:", index={"dims": 3}),
     "a text for an index": lambda _: EngramStore("memory:", index="x"),
-    "a number for a time to live": lambda _: EngramStore("memory:", encoder="hashing", ttl=5),
 }
 COMMANDS = [
     ["remember", "{missing}", "-u", "ana"],

@@ -113,7 +113,7 @@ def _require_tokens_beyond(host: str) -> "Credentials":
     if not credentials.configured and not is_loopback(host):
         raise InvalidInput(
             f"no tokens are configured, so everybody who reaches {host!r} could read every memory: set ENGRAM_TOKENS, "
-            "ENGRAM_TOKENS_FILE, ENGRAM_JWT_SECRET or ENGRAM_JWT_PUBLIC_KEY, or listen on 127.0.0.1"
+            "ENGRAM_JWT_SECRET or ENGRAM_JWT_PUBLIC_KEY, or listen on 127.0.0.1"
         )
     return credentials
 

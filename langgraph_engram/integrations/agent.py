@@ -10,7 +10,7 @@ model the agent answers by quoting from memory. It is compiled without a checkpo
 import asyncio
 import os
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -34,7 +34,6 @@ from langgraph_engram.integrations.middleware import (
     create_agent,
 )
 from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, start_of_newest_turn
-from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_chat
 from langgraph_engram.memory import Memory
 from langgraph_engram.requests import recall_request
@@ -114,11 +113,11 @@ Agent = CompiledStateGraph[Any, Context, Any, Any]
 class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
     """Override the chat model and the prompt that the agent was built with by those of the run."""
 
-    def __init__(self, model: str | BaseChatModel | None, chat: ChatSettings | None) -> None:
-        """Make the middleware; arguments as for `build_agent`."""
+    def __init__(self, model: str | BaseChatModel | None) -> None:
+        """Make the middleware; `model` as for `build_agent`."""
         super().__init__()
         self._model = model
-        self._open = lru_cache(maxsize=MOST_MODELS)(partial(_open, chat=chat))
+        self._open = lru_cache(maxsize=MOST_MODELS)(_open)
 
     def wrap_model_call(self, request: ModelRequest[Context], handler: Handler) -> ModelResponse[Any]:
         """Call the model of the run."""
@@ -137,21 +136,20 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
         return request.override(model=model, system_message=SystemMessage(context.system_prompt))
 
 
-def build_agent(memory: Memory, model: str | BaseChatModel | None = None, chat: ChatSettings | None = None) -> Agent:
+def build_agent(memory: Memory, model: str | BaseChatModel | None = None) -> Agent:
     """Build a chat agent with a memory.
 
     Args:
         memory: The memory that the agent reads and writes.
         model: The chat model where the context of a run names none: a name, a chat model, or "rules" for none at all.
-            Else `ENGRAM_MODEL`, read at each call.
-        chat: How a chat model that is named is called. Else `ENGRAM_CHAT`.
+            Else `ENGRAM_MODEL`, read at each call. One that is named is called as `ENGRAM_CHAT` says.
 
     Returns:
         A graph over `messages`, called with `Context`, named "agent". For the scope, see `identity`.
     """
-    middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model, chat), EngramMiddleware(memory)]
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model), EngramMiddleware(memory)]
     return create_agent(AnswerFromMemory(memory=memory), middleware=middleware, context_schema=Context, name="agent")
 
 
-def _open(name: str, chat: ChatSettings | None) -> BaseChatModel:
-    return open_chat(name, resolve_chat(chat))
+def _open(name: str) -> BaseChatModel:
+    return open_chat(name, resolve_chat(None))

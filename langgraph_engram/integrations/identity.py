@@ -71,7 +71,6 @@ def resolve_scope(
     run: Run | None = None,
     config: RunnableConfig | None = None,
     default: ScopeOverrides | None = None,
-    user_key: str | None = None,
 ) -> Scope:
     """Return the scope of a run.
 
@@ -79,7 +78,6 @@ def resolve_scope(
         run: The `Runtime` or `ToolRuntime` that was passed; the current run is consulted as well.
         config: The config that was passed; that of the current run is consulted as well.
         default: The developer's default for all runs.
-        user_key: The key under which context and `configurable` name the user; None for any of `USER_KEYS`.
 
     Raises:
         MissingUser: No source names the user.
@@ -88,14 +86,11 @@ def resolve_scope(
     runs = _runs(run)
     server = next((user for runtime in runs if (user := _server_user(runtime))), None)
     sent = (*(runtime.context for runtime in runs), *_configured(config))
-    return resolve_sent(*sent, server=server, default=default, user_key=user_key)
+    return resolve_sent(*sent, server=server, default=default)
 
 
 def resolve_sent(
-    *sources: object,
-    server: ScopeOverrides | None = None,
-    default: ScopeOverrides | None = None,
-    user_key: str | None = None,
+    *sources: object, server: ScopeOverrides | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
     """Return the scope of a run from what was sent: its contexts, then what its configs hold as `configurable`.
 
@@ -104,11 +99,10 @@ def resolve_sent(
         InvalidInput: A name is invalid.
     """
     server, default = server or ScopeOverrides(), default or ScopeOverrides()
-    keys = (user_key,) if user_key else USER_KEYS
-    sent = [read_overrides(source, keys) for source in sources]
+    sent = [read_overrides(source, USER_KEYS) for source in sources]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
-        raise MissingUser(UNNAMED.replace("user_id", user_key) if user_key else UNNAMED)
+        raise MissingUser(UNNAMED)
     return make_scope(
         named.user_id,
         _first(server.tenant, default.tenant, named.tenant, "default"),
@@ -157,11 +151,6 @@ def principal_of(user: object) -> Principal | None:
     """Return the principal that a LangGraph server's user is; None for one who is not authenticated."""
     named = overrides_of_user(user)
     return Principal(tenant=named.tenant or "default", user_id=named.user_id) if named else None
-
-
-def principal_of_run(runtime: Runtime[Any]) -> Principal | None:
-    """Return the principal of a run; None without authentication."""
-    return principal_of(runtime.server_info.user) if runtime.server_info else None
 
 
 def overrides_of_user(user: object) -> ScopeOverrides | None:

@@ -22,7 +22,6 @@ from typing_extensions import TypedDict
 from langgraph_engram.errors import InvalidInput, MissingExtra
 from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.tools import ToolName, create_memory_tools
 from langgraph_engram.integrations.transcripts import (
     Keep,
     Redaction,
@@ -117,7 +116,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         mode: Literal["search", "recall"] = "search",
         budget: int | None = None,
         keep: Keep = "all",
-        tools: bool | Sequence[ToolName] = False,
         on_error: Literal["warn", "raise"] = "warn",
         metadata: Metadata | None = None,
         filters: Filters | None = None,
@@ -125,7 +123,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         user_id: str | None = None,
         tenant: str | None = None,
         agent_id: str | None = None,
-        user_key: str | None = None,
     ) -> None:
         """Create the middleware.
 
@@ -134,21 +131,21 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             mode: "search" shows evidence and calls no model; "recall" also answers, as deep as it takes.
             budget: Tokens of evidence that are shown; None for the preset's.
             keep: Whose messages are remembered: "all", those of the "user", or "none".
-            tools: Whether the agent also gets the tools of `create_memory_tools`, or which of them.
             on_error: What a failure of memory does: "warn" or "raise".
             metadata: What is kept with the messages, for `filters`.
             filters: What is recalled fulfils them.
-            redact: Applied to what is recalled, and to the question that memory is asked: a function of a text, or the
-                agent's `PIIMiddleware`s, which see the messages of the thread alone. What it blocks is not recalled.
+            redact: Applied to what is recalled, and to the question that memory is asked; where it raises an error,
+                nothing is recalled.
             user_id: The default user. An authenticated user of a server overrides it.
             tenant: The default tenant.
             agent_id: The default agent, if memories of a user are divided by agent.
-            user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
         Raises:
             InvalidInput: An option has an unknown value.
         """
         super().__init__()
+        if not isinstance(memory, Memory):
+            raise InvalidInput(f"memory is {memory!r}: pass a Memory")
         for name, value, choices in (
             ("mode", mode, ("search", "recall")),
             ("keep", keep, get_args(Keep)),
@@ -160,10 +157,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
-        self._default, self._user_key = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id), user_key
-        names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact, "user_key": user_key}
-        self.tools = create_memory_tools(memory, tools=names, budget=budget, **options, **dict(self._default))
+        self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where new messages begin."""
@@ -211,7 +205,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _scope(self, runtime: Runtime[Any]) -> Scope:
-        return resolve_scope(runtime, None, self._default, self._user_key)
+        return resolve_scope(runtime, None, self._default)
 
     def _recall(
         self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope

@@ -41,8 +41,6 @@ class EngramRetriever(BaseRetriever):
     """The default tenant."""
     agent_id: str | None = None
     """The default agent, if memories of a user are divided by agent."""
-    user_key: str | None = None
-    """The key of a run's context or `configurable` that names the user, in place of "user_id"."""
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """Search the memory of the run's user.
@@ -63,7 +61,7 @@ class EngramRetriever(BaseRetriever):
 
     def _scope(self, config: RunnableConfig | None) -> Scope:
         default = ScopeOverrides(user_id=self.user_id, tenant=self.tenant, agent_id=self.agent_id)
-        return resolve_scope(None, config, default, self.user_key)
+        return resolve_scope(None, config, default)
 
     def _get_relevant_documents(
         self,

@@ -4,21 +4,21 @@
         graph = builder.compile(store=store)
 
 Its items are kept in a collection of their own; a `Memory` may have the same folder open. It does what LangGraph's
-`InMemoryStore` does, and more: items are durable, an update keeps `created_at`, items may expire, and the vectors of a
-value go with it (docs/decisions/0021).
+`InMemoryStore` does, and more: items are durable, an update keeps `created_at`, and the vectors of a value go with it
+(docs/decisions/0021). Items do not expire.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal, Self
 
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLConfig
+from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result
 
 from langgraph_engram.config import resolve
 from langgraph_engram.embeddings.base import Encoder
@@ -41,15 +41,12 @@ PART = "items"
 class EngramStore(BaseStore):
     """LangGraph's store over Chroma. Many threads and event loops may use it at once."""
 
-    supports_ttl = True
-
     def __init__(
         self,
         store: str | Path | None = None,
         *,
         encoder: str | Path | Encoder | Embeddings | None = None,
         index: IndexConfig | Literal[False] | None = None,
-        ttl: TTLConfig | None = None,
     ) -> None:
         """Open a store.
 
@@ -59,9 +56,6 @@ class EngramStore(BaseStore):
             encoder: What makes vectors. Else `ENGRAM_ENCODER`, else MiniLM.
             index: As `InMemoryStore` takes it: `embed` in place of the encoder, its `dims`, and the `fields` that items
                 are found by. None for the whole value by the encoder, False for no semantic search.
-            ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else false: whether expired
-                items that have not been swept are left out; `sweep_interval_minutes`: how long after a sweep the next
-                call sweeps again, else only `sweep_ttl` does.
 
         Raises:
             InvalidInput: A name or number is invalid.
@@ -70,18 +64,14 @@ class EngramStore(BaseStore):
         _check_index(index)
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
-        if not isinstance(ttl or {}, Mapping):
-            raise InvalidSetting(f'ttl is {ttl!r}: pass a mapping, such as {{"default_ttl": 60}}')
         choice = resolve(store, None, None, encoder)
         self._receive = choice.settings.receive
-        self.location, self.ttl_config = choice.store, ttl
-        self.clock: Callable[[], datetime] = partial(datetime.now, UTC)
+        self.location = choice.store
         self.index_config = None if index is False else IndexConfig(**(index or {}))
         self._indexer = None if index is False else open_indexer(index or {}, open_encoder(choice.encoder))
         self.embeddings = self._indexer.embeddings if self._indexer else None
         self._items, self._release = _open_items(self.location, self._indexer.name if self._indexer else None)
         self._closed = False
-        self._swept: datetime | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations as one batch: all reads see the store as it was before, and then the writes come.
@@ -102,22 +92,12 @@ class EngramStore(BaseStore):
         """
         asked = [checked(op) for op in self._screened(list(ops))]
         vectors = self._indexer.embed(asked) if self._indexer else BatchVectors()
-        ttl = self.ttl_config or {}
         with self._in_use() as items:
-            now, minutes = self.clock(), ttl.get("sweep_interval_minutes")
-            if minutes and (self._swept is None or now - self._swept >= timedelta(minutes=minutes)):
-                items.sweep(now.timestamp())
-                self._swept = now
-            return run_batch(items, asked, vectors, now, omit_expired=bool(ttl.get("omit_expired")))
+            return run_batch(items, asked, vectors, datetime.now(UTC))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations as one batch in a thread, without blocking the event loop; see `batch`."""
         return await asyncio.to_thread(self.batch, list(ops))
-
-    def sweep_ttl(self) -> int:
-        """Remove the expired items, and return how many there were."""
-        with self._in_use() as items:
-            return items.sweep(self.clock().timestamp())
 
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""

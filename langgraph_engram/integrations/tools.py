@@ -8,7 +8,7 @@ as JSON. Errors are reported to the model, so that the agent goes on; only a mis
 fix, is raised.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,20 +20,15 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
-from langgraph_engram.alignment import name_session
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
-from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata, conditions_of
-from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.filters import Filters, both, check_filters, check_metadata, conditions_of
 from langgraph_engram.inspection import list_ids
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.transcripts import SHORT_ID, Redaction, format_recalled, redactor
+from langgraph_engram.integrations.transcripts import Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
-from langgraph_engram.requests import remember_request
-from langgraph_engram.results import ErasureReceipt, Receipt, SavedMemory
+from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.schema import Metadata, Record, Scope, Turn, make_id
-from langgraph_engram.screening import screen
-from langgraph_engram.state import Message, RememberRequest
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
@@ -95,14 +90,12 @@ def create_memory_tools(
     budget: int | None = None,
     metadata: Metadata | None = None,
     filters: Filters | None = None,
-    limit: int | None = None,
     redact: Redaction | None = None,
     ask_to_forget: bool = True,
     prefix: str = "",
     user_id: str | None = None,
     tenant: str | None = None,
     agent_id: str | None = None,
-    user_key: str | None = None,
 ) -> list[BaseTool]:
     """Return tools over a memory, for `create_agent` or a `ToolNode`, synchronous and asynchronous.
 
@@ -112,7 +105,6 @@ def create_memory_tools(
         budget: Tokens of evidence that a search shows; None for the preset's.
         metadata: What is kept with a note, for `filters`.
         filters: What a search finds fulfils them, and the filters of the model besides; nothing else can be forgotten.
-        limit: Memories that a search shows at most; a model may ask for fewer.
         redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
         ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
             what would be forgotten, and goes on with `Command(resume="approve")` or "reject". That needs a graph with a
@@ -121,7 +113,6 @@ def create_memory_tools(
         user_id: The default user. An authenticated user of a server overrides it.
         tenant: The default tenant.
         agent_id: The default agent, if memories of a user are divided by agent.
-        user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
     Raises:
         InvalidInput: There is no tool of that name, or an option does not fit.
@@ -132,15 +123,12 @@ def create_memory_tools(
         raise InvalidInput(f"tools is {tools!r}: give a list of names")
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
-    check_limit(limit)
     methods = _MemoryTools(
         memory,
         ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id),
-        user_key,
         budget,
         check_metadata(metadata),
         check_filters(filters),
-        limit,
         redactor(redact),
         ask_to_forget,
         shows_ids="forget_memory" in tools,
@@ -154,12 +142,10 @@ class _MemoryTools:
 
     memory: Memory
     default: ScopeOverrides
-    user_key: str | None
     budget: int | None
     metadata: Metadata
     filters: Filters | None
-    limit: int | None
-    redact: Callable[[str], str]
+    redact: Redaction
     asks_to_forget: bool
     shows_ids: bool
     """Whether a search shows the ids by which memories can be forgotten."""
@@ -171,7 +157,7 @@ class _MemoryTools:
             getattr(self, name),
             name=f"{prefix}{name}",
             description=description.format(prefix=prefix),
-            args_schema=schema,
+            args_schema=schema,  # names no runtime: a model cannot forge one
             response_format="content_and_artifact",
             handle_tool_error=_report_error,
         )
@@ -182,9 +168,8 @@ class _MemoryTools:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             session = thread_of(run, config)
             receipt = self.memory.remember([note], session_id=session, metadata=self.metadata, **dict(scope))
-            request = remember_request(scope, to_messages([note]), session, close_session=False)
-            saved = _saved_memory(self.memory, scope, receipt, request)
-            return _saved(saved), saved.model_dump(mode="json")
+            said = "Saved to long-term memory." if receipt.stored_turns else "This was saved already."
+            return said, receipt.model_dump(mode="json")
 
     def search_memory(
         self,
@@ -195,9 +180,8 @@ class _MemoryTools:
         runtime: ToolRuntime[Any, Any] = NOT_INJECTED,
     ) -> Result:
         """Search, without calling a model."""
-        limits = [number for number in (limit, self.limit) if number is not None]
         with self._scoped(config, runtime) as (scope, _):
-            asked = {"filters": both(self.filters, filters), "limit": min(limits, default=None), **dict(scope)}
+            asked = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
             found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **asked)
             return self.redact(format_recalled(found, with_ids=self.shows_ids)), found.model_dump(mode="json")
 
@@ -220,7 +204,7 @@ class _MemoryTools:
         """
         run = runtime if isinstance(runtime, ToolRuntime) else None
         try:
-            yield resolve_scope(run, config, self.default, self.user_key), run
+            yield resolve_scope(run, config, self.default), run
         except EngramError as error:
             raise ToolException(str(error)) from error
 
@@ -300,27 +284,6 @@ def _call_id(run: Run | None, text: str) -> str | None:
     """
     call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
     return make_id("save_memory", call_id, text) if call_id else None
-
-
-def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, request: RememberRequest) -> SavedMemory:
-    """Return a receipt with the ids of the turn that a request of one message is, and of the records that cite it."""
-    index, stored = memory.store.index(scope), screen(request, memory.settings.receive)
-    turns = index.session_turns(name_session(stored))
-    found = [turn.turn_id for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
-    turn_id = found[-1] if found else None
-    record_ids = [record.record_id for record in index.records.citing(turn_id)] if turn_id else []
-    return SavedMemory(**dict(receipt), turn_id=turn_id, record_ids=record_ids)
-
-
-def _is_turn_of(message: Message, turn: Turn) -> bool:
-    if message.external_id and turn.external_id:
-        return message.external_id == turn.external_id
-    return message.text == turn.text
-
-
-def _saved(saved: SavedMemory) -> str:
-    shown = f" (id {saved.turn_id[:SHORT_ID]})" if saved.turn_id else ""
-    return f"Saved to long-term memory{shown}." if saved.stored_turns else f"This was saved already{shown}."
 
 
 def _forgotten(receipt: ErasureReceipt) -> str:

@@ -7,12 +7,10 @@ forgotten.
 
 import logging
 from collections.abc import Callable, Sequence
-from copy import copy
 from itertools import takewhile
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langgraph.runtime import Runtime
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.messages import to_messages
@@ -24,8 +22,8 @@ from langgraph_engram.temporal.datetimes import format_day
 
 LOG = logging.getLogger(__name__)
 Keep = Literal["all", "user", "none"]
-Redaction: TypeAlias = Callable[[str], str] | Sequence[Any]
-"""What is done to a text before a model sees it: a function, or the rules of the agent's `PIIMiddleware`."""
+Redaction: TypeAlias = Callable[[str], str]
+"""What is done to a text before a model sees it; where it raises an error, the model is shown nothing."""
 KINDS: dict[Keep, tuple[type, ...]] = {"all": (HumanMessage, AIMessage), "user": (HumanMessage,), "none": ()}
 FROM_MEMORY = "engram_from_memory"
 """The key in a message's `response_metadata` that marks an answer of memory, and not of a model."""
@@ -105,32 +103,15 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
     return f"{lead}\n{inside('memories', chr(10).join(lines))}"
 
 
-def redactor(redact: Redaction | None) -> Callable[[str], str]:
-    """Return a function of a text that applies a caller's redaction to it.
+def redactor(redact: Redaction | None) -> Redaction:
+    """Return a caller's redaction, or none at all.
 
-    The rules of `PIIMiddleware` are applied as it applies them to what users say, whatever else it is set to look at.
-    The function raises `InvalidInput` where a rule blocks a text.
+    Raises:
+        InvalidInput: It is no function.
     """
-    if redact is None:
-        return str
-    if callable(redact):
-        return redact
-    from langchain.agents.middleware import PIIDetectionError
-
-    rules = [copy(rule) for rule in redact]
-    for rule in rules:
-        rule.apply_to_input = True
-
-    def apply(text: str) -> str:
-        for rule in rules:
-            try:
-                update = rule.before_model({"messages": [HumanMessage(text)]}, cast(Runtime[Any], None))
-            except PIIDetectionError as error:
-                raise InvalidInput(f"a rule of redact blocks what memory holds on this: {error.pii_type}") from error
-            text = str(update["messages"][0].text) if update else text
-        return text
-
-    return apply
+    if redact is not None and not callable(redact):
+        raise InvalidInput(f"redact is {redact!r}: give a function from a text to a text")
+    return redact or str
 
 
 def quoted(text: str) -> str:

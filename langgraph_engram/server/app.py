@@ -1,11 +1,9 @@
-"""Serve routes beside LangGraph's own: `/memory` to look at it, `/mcp` for the Model Context Protocol, and `/engram`.
+"""Serve routes beside LangGraph's own: `/memory` to look at it, and `/mcp` for the Model Context Protocol.
 
 LangGraph's development server also has unauthenticated routes for internal tests: one shows any thread, one deletes all
 threads, and one deploys. `RouteGuardMiddleware` blocks them.
 """
 
-import asyncio
-from importlib.metadata import version
 from typing import Any
 
 from mcp.server.mcpserver import Context
@@ -13,8 +11,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,7 +22,6 @@ from langgraph_engram.schema import Scope as MemoryScope
 from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
 from langgraph_engram.server.inspector.pages import inspector_routes
-from langgraph_engram.stores.base import kind_of_location
 
 NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 """`auth` checks the caller and the host before a request gets here."""
@@ -71,22 +67,8 @@ class RouteGuardMiddleware:
         await self.app(scope, receive, send)
 
 
-async def get_info(request: Request) -> JSONResponse:  # noqa: ARG001 - a route takes it
-    """Return the version, the preset, the model, and the kind of store."""
-    memory = await asyncio.to_thread(factory.memory)
-    return JSONResponse(
-        {
-            "version": version("langgraph-engram"),
-            "preset": memory.settings.preset,
-            "model": memory.model.name,
-            "store": kind_of_location(memory.location),  # the location itself is not for clients
-        }
-    )
-
-
 app = Starlette(
     routes=[
-        Route("/engram", get_info),
         Route("/mcp", MCP_ENDPOINT),
         Route("/mcp/", MCP_ENDPOINT),
         *inspector_routes(factory.memory, CREDENTIALS),

@@ -77,17 +77,11 @@ async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG0
     return not CREDENTIALS.configured
 
 
-@auth.on.threads
+@auth.on(resources=["threads", "crons"])
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Restrict threads to their owner, and refuse runs whose input does not fit."""
+    """Restrict threads and scheduled runs to their owner, and refuse runs whose input does not fit."""
     if ctx.action == "create_run" and (problem := problem_of_run(value, principal_of(ctx.user))):
         raise Auth.exceptions.HTTPException(422, problem)
-    return _restrict_to_owner(ctx, value)
-
-
-@auth.on.crons
-async def own_crons(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Restrict scheduled runs to their owner."""
     return _restrict_to_owner(ctx, value)
 
 

@@ -1,10 +1,8 @@
 """Verify tokens by a table of tokens or as JSON Web Tokens, configured in the environment.
 
 - `ENGRAM_TOKENS`: JSON, such as `{"s3cret": "ana", "t0ken": {"user_id": "ben", "tenant": "acme"}}`.
-- `ENGRAM_TOKENS_FILE`: a file that holds the same.
-- `ENGRAM_JWT_SECRET`, or `ENGRAM_JWT_PUBLIC_KEY` (PEM, or the path of a file that holds it): what JSON Web Tokens are
-  signed with. `sub` names the user and `tenant` the tenant; `exp` is required. `ENGRAM_JWT_ALGORITHMS`,
-  `ENGRAM_JWT_AUDIENCE` and `ENGRAM_JWT_ISSUER` narrow what is accepted.
+- `ENGRAM_JWT_SECRET`, or `ENGRAM_JWT_PUBLIC_KEY` (PEM): what JSON Web Tokens are signed with. `sub` names the user and
+  `tenant` the tenant; `exp` is required. `ENGRAM_JWT_AUDIENCE` and `ENGRAM_JWT_ISSUER` narrow what is accepted.
 """
 
 import hmac
@@ -14,7 +12,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -87,11 +84,8 @@ class Credentials:
 
 def read_credentials(environment: Mapping[str, str]) -> Credentials:
     """Read the credentials from the environment; what is malformed there is an error."""
-    principals = _read_table("ENGRAM_TOKENS", environment.get("ENGRAM_TOKENS", ""))
-    if path := environment.get("ENGRAM_TOKENS_FILE"):
-        text = _read_file(path, "ENGRAM_TOKENS_FILE cannot be read ({}): name a file that holds tokens")
-        principals |= _read_table("ENGRAM_TOKENS_FILE", text.strip() or "{}")
-    return Credentials(principals, _read_json_web_tokens(environment))
+    table = _read_table(environment.get("ENGRAM_TOKENS", ""))
+    return Credentials(table, _read_json_web_tokens(environment))
 
 
 def is_local_request(scope: Mapping[str, Any]) -> bool:
@@ -140,32 +134,25 @@ def _has_trusted_origin(headers: Mapping[str, str]) -> bool:
     return is_loopback(host) or (origin.scheme == "https" and host in STUDIO_HOSTS)
 
 
-def _read_table(name: str, text: str) -> dict[bytes, Principal]:
+def _read_table(text: str) -> dict[bytes, Principal]:
     if not text.strip():
         return {}
     try:
         table = json.loads(text)
     except ValueError as error:
-        raise InvalidSetting(f"{name} holds no JSON: give an object such as {EXAMPLE}") from error
+        raise InvalidSetting(f"ENGRAM_TOKENS holds no JSON: give an object such as {EXAMPLE}") from error
     if not isinstance(table, dict) or not table or "" in table:
-        raise InvalidSetting(f"{name} names no tokens, or an empty one: give an object such as {EXAMPLE}")
-    return {sha256(token.encode()).digest(): _read_principal(name, entry) for token, entry in table.items()}
+        raise InvalidSetting(f"ENGRAM_TOKENS names no tokens, or an empty one: give an object such as {EXAMPLE}")
+    return {sha256(token.encode()).digest(): _read_principal(entry) for token, entry in table.items()}
 
 
-def _read_principal(name: str, entry: object) -> Principal:
+def _read_principal(entry: object) -> Principal:
     try:
         return Principal.model_validate({"user_id": entry} if isinstance(entry, str) else entry)
     except ValidationError as error:
         raise InvalidSetting(
-            f'{name} names no user for a token: give a user id, or {{"user_id": ..., "tenant": ...}}'
+            'ENGRAM_TOKENS names no user for a token: give a user id, or {"user_id": ..., "tenant": ...}'
         ) from error
-
-
-def _read_file(path: str, problem: str) -> str:
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(problem.format(error)) from error
 
 
 def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | None:
@@ -175,27 +162,15 @@ def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | Non
         return None
     if secret and public:
         raise InvalidSetting("both ENGRAM_JWT_SECRET and ENGRAM_JWT_PUBLIC_KEY are set: leave one out")
-    choices = SECRET_ALGORITHMS if secret else PUBLIC_KEY_ALGORITHMS
-    algorithms = [
-        name.strip() for name in environment.get("ENGRAM_JWT_ALGORITHMS", choices[0]).split(",") if name.strip()
-    ]
-    if not algorithms or not set(algorithms) <= set(choices):
-        raise InvalidSetting(
-            f"ENGRAM_JWT_ALGORITHMS is {', '.join(algorithms)!r}: with this key choose from {', '.join(choices)}"
-        )
+    if public and not public.lstrip().startswith("-----BEGIN"):
+        raise InvalidSetting("ENGRAM_JWT_PUBLIC_KEY is no PEM: give the text of the key, from -----BEGIN on")
     if find_spec("jwt") is None:
         raise MissingExtra(
             "JSON Web Tokens are configured, and PyJWT is not installed: pip install 'langgraph-engram[server]'"
         )
     return JsonWebTokens(
-        key=secret or _pem(public),
-        algorithms=algorithms,
+        key=secret or public,
+        algorithms=SECRET_ALGORITHMS if secret else PUBLIC_KEY_ALGORITHMS,
         audience=environment.get("ENGRAM_JWT_AUDIENCE") or None,
         issuer=environment.get("ENGRAM_JWT_ISSUER") or None,
     )
-
-
-def _pem(value: str) -> str:
-    if value.lstrip().startswith("-----BEGIN"):
-        return value
-    return _read_file(value, "ENGRAM_JWT_PUBLIC_KEY is neither PEM nor a file that can be read ({}): give one of them")

@@ -1,8 +1,10 @@
 """Open the served memory once a process, and build its graphs, each with an entry node that identifies the user.
 
-Heavy libraries are imported at the first call, so that a server starts quickly.
+Heavy libraries are imported at the first call, so that a server starts quickly. Opening a store blocks, so it happens
+in a thread, never on the event loop.
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import cache, wraps
 from threading import RLock
@@ -78,3 +80,18 @@ def agent_graph() -> "Agent":
     from langgraph_engram.integrations.agent import build_agent
 
     return build_agent(memory())
+
+
+async def remember() -> "WriteGraph":
+    """Return the write graph."""
+    return (await asyncio.to_thread(graphs))[0]
+
+
+async def recall() -> "ReadGraph":
+    """Return the read graph."""
+    return (await asyncio.to_thread(graphs))[1]
+
+
+async def agent() -> "Agent":
+    """Return the chat agent with memory."""
+    return await asyncio.to_thread(agent_graph)

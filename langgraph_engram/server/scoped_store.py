@@ -15,7 +15,7 @@ from langgraph.runtime import get_runtime
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import NotAllowed
-from langgraph_engram.integrations.identity import principal_of_run
+from langgraph_engram.integrations.identity import principal_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Store
 
@@ -42,7 +42,8 @@ class ScopedStore:
 
 def require_own_scope(scope: Scope) -> Scope:
     """Return the scope if the current run may access it."""
-    principal = principal_of_run(get_runtime())
+    server = get_runtime().server_info
+    principal = principal_of(server.user) if server else None
     if principal is not None and not principal.owns(scope):
         raise NotAllowed("this memory belongs to somebody else: leave user_id and tenant out, the server knows yours")
     return scope

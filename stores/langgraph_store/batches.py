@@ -3,12 +3,10 @@
 Texts are embedded with LangChain's `Embeddings`, or with an `Encoder` as such.
 """
 
-import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from inspect import iscoroutinefunction
 from itertools import chain
 from typing import Any
@@ -93,21 +91,22 @@ def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
     embed, fields, dimensions = index.get("embed"), list(index.get("fields") or WHOLE_VALUE), index.get("dims")
     if embed is None:
         return Indexer(_OfEncoder(encoder), encoder.name, fields)
-    if not isinstance(embed, str | Embeddings) and not callable(embed):
-        raise InvalidSetting(f"invalid `embed` {embed!r}: give LangChain `Embeddings`, a function, or 'provider:model'")
-    embeddings = ensure_embeddings(partial(_awaited, embed) if iscoroutinefunction(embed) else embed)
-    name = name_of(embeddings) if isinstance(embed, str | Embeddings) else _name_of_function(embed)
+    is_named = isinstance(embed, str | Embeddings)
+    if not (is_named or callable(embed)) or iscoroutinefunction(embed):
+        raise InvalidSetting(
+            f"invalid `embed` {embed!r}: give LangChain `Embeddings`, a function that is not asynchronous, or "
+            f"'provider:model'"
+        )
+    embeddings = ensure_embeddings(embed)
+    function = embed if hasattr(embed, "__qualname__") else type(embed)
+    name = name_of(embeddings) if is_named else f"{function.__module__}.{function.__qualname__}"
     return Indexer(embeddings, f"{name}:{dimensions}" if dimensions else name, fields, dimensions)
 
 
-def run_batch(
-    items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datetime, *, omit_expired: bool
-) -> list[Result]:
+def run_batch(items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datetime) -> list[Result]:
     """Run checked operations over items that are held."""
     got = items.get((op.namespace, op.key) for op in ops if isinstance(op, GetOp))
-    reads = _Reads(items, got, vectors.queries, now.timestamp(), omit_expired)
-    results = [reads.result(op) for op in ops]
-    items.refresh(reads.touched, now.timestamp())
+    results = [_read(op, items, got, vectors.queries) for op in ops]
     writes = _writes_of(ops)
     replaced = items.get(writes)
     items.put(
@@ -119,61 +118,37 @@ def run_batch(
     return results
 
 
-@dataclass
-class _Reads:
-    """The reads of one batch."""
+def _read(op: Op, items: Items, got: Mapping[Address, StoredItem], queries: Mapping[str, Vectors]) -> Result:
+    """Return the result of an operation; None for a write."""
+    match op:
+        case GetOp():
+            item = got.get((op.namespace, op.key))
+            return Item(**_fields_of(item)) if item else None
+        case SearchOp():
+            return _search(op, items.under(op.namespace_prefix), queries.get(op.query or ""))
+        case ListNamespacesOp():
+            return _list(op, items.namespaces())
+    return None
 
-    items: Items
-    got: Mapping[Address, StoredItem]
-    """The items that it gets by their addresses."""
-    queries: Mapping[str, Vectors]
-    now: float
-    """Seconds since 1970."""
-    omit_expired: bool
-    touched: list[StoredItem] = field(default_factory=list)
-    """Items that were read and whose time to live restarts."""
 
-    def result(self, op: Op) -> Result:
-        """Return the result of an operation; None for a write."""
-        match op:
-            case GetOp():
-                return self._get(op)
-            case SearchOp():
-                return self._search(op)
-            case ListNamespacesOp():
-                return self._list(op)
-        return None
+def _search(op: SearchOp, items: list[StoredItem], query: Vectors | None) -> list[SearchItem]:
+    wanted = op.filter or {}
+    passing = [item for item in items if not wanted or passes(item.value, wanted)]
+    ranked = _newest_first(passing) if query is None else _nearest_first(passing, query)
+    return [SearchItem(**_fields_of(item), score=score) for item, score in ranked[op.offset : op.offset + op.limit]]
 
-    def _get(self, op: GetOp) -> Item | None:
-        item = self.got.get((op.namespace, op.key))
-        if item is None or self._is_hidden(item):
-            return None
-        if op.refresh_ttl:
-            self.touched.append(item)
-        times = {"created_at": item.created_at, "updated_at": item.updated_at}
-        return Item(value=item.value, key=op.key, namespace=op.namespace, **times)
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
-        items = [item for item in self.items.under(op.namespace_prefix) if not self._is_hidden(item)]
-        if op.filter:
-            items = [item for item in items if passes(item.value, op.filter)]
-        query = self.queries.get(op.query or "")
-        ranked = _newest_first(items) if query is None else _nearest_first(items, query)
-        hits = ranked[op.offset : op.offset + op.limit]
-        if op.refresh_ttl:
-            self.touched += [item for item, _ in hits]
-        return [SearchItem(*item.address, item.value, item.created_at, item.updated_at, score) for item, score in hits]
+def _list(op: ListNamespacesOp, known: set[Namespace]) -> list[Namespace]:
+    conditions = op.match_conditions or ()
+    listed = (namespace for namespace in known if all(matches(namespace, wanted) for wanted in conditions))
+    distinct = sorted({namespace[: op.max_depth] for namespace in listed})  # None takes all of it
+    return distinct[op.offset : op.offset + op.limit]
 
-    def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        if self.omit_expired:
-            self.items.sweep(self.now)
-        conditions = op.match_conditions or ()
-        listed = (known for known in self.items.namespaces() if all(matches(known, wanted) for wanted in conditions))
-        distinct = sorted({namespace[: op.max_depth] for namespace in listed})  # None takes all of it
-        return distinct[op.offset : op.offset + op.limit]
 
-    def _is_hidden(self, item: StoredItem) -> bool:
-        return self.omit_expired and item.expired(self.now)
+def _fields_of(item: StoredItem) -> dict[str, Any]:
+    namespace, key = item.address
+    times = {"created_at": item.created_at, "updated_at": item.updated_at}
+    return {"namespace": namespace, "key": key, "value": item.value, **times}
 
 
 def _newest_first(items: Sequence[StoredItem]) -> list[tuple[StoredItem, float | None]]:
@@ -194,15 +169,13 @@ def _writes_of(ops: Sequence[Op]) -> dict[Address, PutOp]:
 
 
 def _new_item(op: PutOp, before: StoredItem | None, vectors: Vectors | None, now: datetime) -> StoredItem:
-    """Return the item of a write. One that is replaced keeps its `created_at`, unless it has expired."""
+    """Return the item of a write. One that is replaced keeps its `created_at`."""
     return StoredItem(
         (op.namespace, op.key),
         text=json.dumps(op.value),
-        created_at=now if before is None or before.expired(now.timestamp()) else before.created_at,
+        created_at=now if before is None else before.created_at,
         updated_at=now,
         vectors=vectors,
-        ttl=op.ttl,
-        expires_at=None if op.ttl is None else now.timestamp() + op.ttl * 60,
     )
 
 
@@ -218,15 +191,3 @@ class _OfEncoder(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
-
-
-def _awaited(
-    embed: Callable[[list[str]], Coroutine[Any, Any, list[list[float]]]], texts: list[str]
-) -> list[list[float]]:
-    """Call an asynchronous function; batches are run where no event loop is."""
-    return asyncio.run(embed(texts))
-
-
-def _name_of_function(function: object) -> str:
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}.{named.__qualname__}"

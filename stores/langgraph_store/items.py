@@ -48,19 +48,11 @@ class StoredItem:
     updated_at: datetime
     vectors: Vectors | None = None
     """The vectors it is found by, one after another, of length 1 each; None if it has none."""
-    ttl: float | None = None
-    """Minutes from the last read or write until it expires; None for never."""
-    expires_at: float | None = None
-    """Seconds since 1970 at which it expires."""
 
     @property
     def value(self) -> dict[str, Any]:
         """Return the value: a copy of the caller's own."""
         return cast("dict[str, Any]", json.loads(self.text))
-
-    def expired(self, now: float) -> bool:
-        """Return whether it has expired; `now` in seconds since 1970."""
-        return self.expires_at is not None and self.expires_at <= now
 
     def score(self, query: Vectors) -> float | None:
         """Return the cosine of its nearest vector to a query of length 1, in -1..1; None if it has no vectors."""
@@ -128,19 +120,6 @@ class Items:
         for page in _pages(map(json.dumps, addresses)):
             self._rows.delete(ids=page)
 
-    def refresh(self, items: Iterable[StoredItem], now: float) -> None:
-        """Restart the time to live of items at `now`. What another process has removed stays removed."""
-        expiries = {json.dumps(item.address): now + item.ttl * 60 for item in items if item.ttl is not None}
-        for page in _pages(expiries):
-            self._rows.update(ids=page, metadatas=[{"expires_at": expiries[row_id]} for row_id in page])
-
-    def sweep(self, now: float) -> int:
-        """Remove the items that have expired, and return how many there were."""
-        where: Any = {"expires_at": {"$lte": now}}
-        expired = self._rows.get(where=where, include=[])["ids"]
-        self.delete(map(_address_of, expired))
-        return len(expired)
-
     @property
     def _metadata(self) -> Mapping[str, Any]:
         return self._rows.metadata or {}
@@ -156,7 +135,7 @@ def _prefixes(namespace: Namespace, shortest: int = 1) -> dict[str, str]:
     return {f"under_{size}": json.dumps(namespace[:size]) for size in range(shortest, len(namespace) + 1)}
 
 
-def _row_of(item: StoredItem) -> dict[str, str | float | None]:
+def _row_of(item: StoredItem) -> dict[str, str | None]:
     """Write an item as flat metadata; None removes a key that the item before it had."""
     return {
         **_prefixes(item.address[0]),
@@ -164,8 +143,6 @@ def _row_of(item: StoredItem) -> dict[str, str | float | None]:
         "vectors": None if item.vectors is None else b64encode(item.vectors.astype(FLOAT32).tobytes()).decode(),
         "created_at": item.created_at.isoformat(),
         "updated_at": item.updated_at.isoformat(),
-        "ttl": item.ttl,
-        "expires_at": item.expires_at,
     }
 
 
@@ -186,8 +163,6 @@ def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
         vectors=None if vectors is None else np.frombuffer(b64decode(vectors), dtype=FLOAT32),
-        ttl=row.get("ttl"),
-        expires_at=row.get("expires_at"),
     )
 
 

@@ -15,8 +15,6 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp,
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.stores.langgraph_store.items import Namespace
 
-MOST_MINUTES = 1e9
-"""A longer time to live is a mistake: 1,900 years."""
 ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -77,10 +75,8 @@ def _as_stored(value: object) -> dict[str, Any]:
 
 
 def _check_put(op: PutOp) -> None:
-    if op.ttl is not None and (
-        isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float) or not abs(op.ttl) <= MOST_MINUTES
-    ):
-        raise InvalidInput(f"invalid ttl {reprlib.repr(op.ttl)}: give minutes, or None to keep the item")
+    if op.ttl is not None:
+        raise InvalidInput(f"invalid ttl {reprlib.repr(op.ttl)}: items of this store do not expire, leave it out")
     paths = () if op.index is None or op.index is False else op.index
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
         raise InvalidInput(f"invalid index {reprlib.repr(op.index)}: give paths such as ['title'], False or None")
@@ -168,9 +164,11 @@ def _holds(value: object, name: str, operand: object) -> bool:
         return _equal(value, operand) is (name == "$eq")
     if not isinstance(value, ORDERED) or not isinstance(operand, ORDERED):
         return False
-    sides = _as_numbers(value, operand) or (value, operand)
-    is_comparable = isinstance(sides[0], str) is isinstance(sides[1], str)
-    return is_comparable and ORDERINGS[name](*sides)
+    texts = sum(isinstance(side, str) for side in (value, operand))
+    try:  # a text that is a number counts as one, as in LangGraph's own stores
+        return ORDERINGS[name](float(value), float(operand)) if texts else ORDERINGS[name](value, operand)
+    except (ValueError, OverflowError):
+        return texts == 2 and ORDERINGS[name](value, operand)
 
 
 def _equal(value: object, wanted: object) -> bool:
@@ -182,13 +180,3 @@ def _equal(value: object, wanted: object) -> bool:
     if isinstance(value, list) and isinstance(wanted, list | tuple):
         return len(value) == len(wanted) and all(map(_equal, value, wanted))
     return value == wanted
-
-
-def _as_numbers(value: float | str, operand: float | str) -> tuple[float, float] | None:
-    """Read a text beside a number as one, and two that are numbers: "10" is one, as in LangGraph's own stores."""
-    if not isinstance(value, str) and not isinstance(operand, str):
-        return None
-    try:
-        return float(value), float(operand)
-    except (ValueError, OverflowError):
-        return None

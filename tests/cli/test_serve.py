@@ -18,7 +18,7 @@ def free_port():
 @pytest.fixture(autouse=True)
 def started(monkeypatch):
     """No tokens, and no server that would start."""
-    for name in ("ENGRAM_TOKENS", "ENGRAM_TOKENS_FILE", "ENGRAM_JWT_SECRET", "ENGRAM_JWT_PUBLIC_KEY"):
+    for name in ("ENGRAM_TOKENS", "ENGRAM_JWT_SECRET", "ENGRAM_JWT_PUBLIC_KEY"):
         monkeypatch.delenv(name, raising=False)
     calls = []
     monkeypatch.setattr(serve, "_run", lambda *arguments: calls.append(arguments))

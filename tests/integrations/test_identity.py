@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain.agents import create_agent
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, ServerInfo
@@ -14,9 +13,6 @@ from typing_extensions import TypedDict
 
 from langgraph_engram.errors import MissingUser
 from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, resolve_scope, thread_of
-from langgraph_engram.integrations.middleware import EngramMiddleware
-from langgraph_engram.integrations.retriever import EngramRetriever
-from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.schema import Scope
 
 
@@ -145,31 +141,3 @@ def test_the_names_that_langgraph_gives_users_count(key):
     assert resolve_scope(config=configured(**{key: "ana"})).user_id == "ana"
     assert resolve_scope(config=configured(**{key: "ben", "user_id": "ana"})).user_id == "ana"
     assert resolve_scope(run(Model(user_id="ana")), configured(**{key: "ben"})).user_id == "ana"
-
-
-def test_a_key_of_ones_own_is_the_only_one():
-    """Whoever says which key names the user trusts no other; the server and the default still come first."""
-    sent = configured(customer="ana", user_id="eve", langgraph_user_id="eve", tenant="acme")
-
-    assert resolve_scope(config=sent, user_key="customer") == Scope(tenant="acme", user_id="ana")
-    assert resolve_scope(run(user=User("ben")), sent, user_key="customer").user_id == "ben"
-    assert resolve_scope(config=sent, default=ScopeOverrides(user_id="cem"), user_key="customer").user_id == "cem"
-    with pytest.raises(MissingUser, match="customer"):
-        resolve_scope(config=configured(user_id="eve"), user_key="customer")
-
-
-def test_all_ways_to_an_agent_take_a_key(memory, scripted):
-    """Middleware, its tools, and the retriever."""
-    memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana")
-    config = configured(customer="ana", user_id="eve")
-    model = scripted("In Lisbon.")
-    agent = create_agent(model, middleware=[EngramMiddleware(memory, user_key="customer", tools=True)])
-
-    agent.invoke({"messages": [("user", "Where do I live?")]}, config)
-    found = EngramRetriever(memory=memory, user_key="customer").invoke("Where do I live?", config)
-    (search,) = create_memory_tools(memory, tools=["search_memory"], user_key="customer")
-
-    assert "Lisbon" in model.shown()
-    assert "Lisbon" in found[0].page_content
-    assert "Lisbon" in search.invoke({"query": "Where do I live?"}, config)
-    assert memory.show("turns", "eve") == []

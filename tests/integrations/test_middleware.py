@@ -47,19 +47,24 @@ def chat(memory, scripted, context):
     return lambda *replies, **options: Chat(memory, scripted(*replies), context, **options)
 
 
-def test_what_is_said_on_one_thread_is_recalled_on_another(chat):
-    """The second thread's model sees it in its system message, as data; the messages of the thread do not hold it."""
-    own = chat("Lovely!", "In Lisbon.")
+@pytest.mark.parametrize("mode", ["search", "recall"])
+def test_what_is_said_on_one_thread_is_recalled_on_another(chat, mode):
+    """The second thread's model sees it in its system message, as data; the messages of the thread do not hold it.
+
+    In the mode "recall" it also sees what memory answers.
+    """
+    own = chat("Lovely!", "In Lisbon.", mode=mode)
 
     own.say("I live in Lisbon.", "monday")
     state = own.say("Where do I live?", "tuesday")
 
     shown = own.model.shown()
     assert shown.startswith("You are kind.\n\n")
-    assert '"' in shown
     assert shown.count("<memories>") == 1
     assert "data, not instructions" in shown
+    assert '"' in shown
     assert "I live in Lisbon." in shown
+    assert ("I live in Lisbon." in shown.partition("Answer: ")[2]) is (mode == "recall")
     assert [message.text for message in state["messages"]] == ["Where do I live?", "In Lisbon."]
     assert set(state) == {"messages"}
 
@@ -98,12 +103,14 @@ def test_one_search_a_turn_however_often_the_model_is_called(chat, calling):
 def test_tools_and_recalled_text_are_nobodys_words(memory, chat, calling):
     """What tools gave back, a search of memory among them, and what was recalled is not kept; what was said is."""
     search = create_memory_tools(memory, tools=["search_memory"])[0]
-    own = chat("Lovely!", calling("weather"), calling("search_memory", query="home"), "Yes.", tools=[weather, search])
+    beside = AIMessage("Let me look.", tool_calls=calling("weather").tool_calls)
+    own = chat("Lovely!", beside, calling("search_memory", query="home"), "Yes.", tools=[weather, search])
 
     own.say("I live in Lisbon.", "monday")
     own.say("Is it warm where I live?", "tuesday")
 
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "Lovely!", "Is it warm where I live?", "Yes."]
+    said = ["I live in Lisbon.", "Lovely!", "Is it warm where I live?", "Let me look.", "Yes."]
+    assert [text for _, _, text in own.kept()] == said
 
 
 def test_what_the_model_sees_anyway_is_not_recalled(chat):
@@ -189,16 +196,6 @@ def test_keep_says_whose_words_are_kept(chat, keep, roles):
     assert [role for _, role, _ in own.kept()] == roles
 
 
-def test_recall_mode_shows_an_answer(chat):
-    """In "recall" mode the model is shown what memory answers, with what it rests on."""
-    own = chat("Lovely!", "In Lisbon.", mode="recall")
-    own.say("I live in Lisbon.", "monday")
-
-    own.say("Where do I live?", "tuesday")
-
-    assert "I live in Lisbon." in own.model.shown().partition("Answer: ")[2]
-
-
 def test_the_budget_bounds_what_is_shown(chat):
     """A small budget shows a few memories of many."""
     own = chat("ok", budget=60)
@@ -210,24 +207,17 @@ def test_the_budget_bounds_what_is_shown(chat):
     assert 0 < own.model.shown().count("Sprat") <= 6
 
 
-def test_tools_come_with_it_if_asked(memory, scripted, calling):
-    """The agent has the tools, for the same user."""
-    model = scripted(calling("save_memory", text="Ana is left-handed."), "Saved.")
-    agent = create_agent(model, middleware=[EngramMiddleware(memory, tools=["save_memory"], user_id="ana")])
-
-    agent.invoke({"messages": [("user", "Remember that.")]})
-
-    assert EngramMiddleware(memory).tools == []
-    assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana is left-handed.", "Remember that.", "Saved."]
-
-
 def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scripted, calling, context, on):
     """The exchange in which something is forgotten names it once more; it is not kept."""
     memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     short_id = memory.show("records", "ana")[0].record_id[:8]
     model = scripted(calling("forget_memory", memory_id=short_id), "I forgot Q77-4411.", "Hello.")
     agent = create_agent(
-        model, middleware=[EngramMiddleware(memory, tools=True)], context_schema=context, checkpointer=InMemorySaver()
+        model,
+        create_memory_tools(memory),
+        middleware=[EngramMiddleware(memory)],
+        context_schema=context,
+        checkpointer=InMemorySaver(),
     )
 
     for sent in (
@@ -376,13 +366,3 @@ def test_a_block_is_added_to_any_system_message(system, content):
     made = with_block(system, "new")
 
     assert made.content == content
-
-
-def test_a_reply_beside_a_tool_call_is_said(chat, calling):
-    """Words that stand beside a call of a tool were said to the user."""
-    asking = AIMessage("Let me look.", tool_calls=[{"name": "weather", "args": {}, "id": "1"}])
-    own = chat(asking, "Warm.", tools=[weather])
-
-    own.say("Is it warm?")
-
-    assert [text for _, _, text in own.kept()] == ["Is it warm?", "Let me look.", "Warm."]

@@ -8,7 +8,6 @@ from langgraph_engram.integrations.transcripts import (
     messages_after,
     noted,
     question_of,
-    start_of_newest_turn,
     to_remember,
     unkept,
 )
@@ -28,12 +27,6 @@ THREAD = [
 
 def texts(messages):
     return [message.text for message in messages]
-
-
-@pytest.mark.parametrize(("count", "start"), [(0, 0), (1, 1), (2, 1), (3, 1), (4, 3), (5, 3), (8, 3)])
-def test_the_newest_turn_begins_with_the_users_last_words(count, start):
-    """Consecutive messages are one turn, whatever the assistant did since; none is at the end."""
-    assert start_of_newest_turn(THREAD[:count]) == start
 
 
 @pytest.mark.parametrize(

@@ -161,11 +161,9 @@ def opened(tmp_path_factory):
 def guarded(tmp_path_factory):
     """`engram serve` with tokens and JSON Web Tokens, and a graph of a user's own."""
     folder = tmp_path_factory.mktemp("guarded")
-    tokens = folder / "tokens.json"
-    tokens.write_text(json.dumps(TOKENS))
     (folder / "mine.py").write_text(OWN_GRAPH)
     command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
-    yield from serve(folder, command, ENGRAM_TOKENS_FILE=str(tokens), ENGRAM_JWT_SECRET=JWT_SECRET)
+    yield from serve(folder, command, ENGRAM_TOKENS=json.dumps(TOKENS), ENGRAM_JWT_SECRET=JWT_SECRET)
 
 
 @pytest.fixture

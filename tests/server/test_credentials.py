@@ -1,6 +1,8 @@
 """Tokens lead to principals, and no incomplete configuration lets anybody in."""
 
+import hmac
 import json
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
 import jwt
@@ -25,12 +27,11 @@ def signed(key=SECRET, algorithm="HS256", **claims):
     return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=5), "sub": "ana", **claims}, key, algorithm)
 
 
-def test_a_table_names_users_and_their_tenants(tmp_path):
-    """From the environment and from a file."""
-    more = tmp_path / "tokens.json"
-    more.write_text(json.dumps({"two": {"user_id": "ben", "tenant": "acme"}}))
+def test_a_table_names_users_and_their_tenants():
+    """As a name alone, or with the tenant."""
+    table = {"one": "ana", "two": {"user_id": "ben", "tenant": "acme"}}
 
-    known = read_credentials({"ENGRAM_TOKENS": '{"one": "ana"}', "ENGRAM_TOKENS_FILE": str(more)})
+    known = read_credentials({"ENGRAM_TOKENS": json.dumps(table)})
 
     assert known.configured
     assert known.principal("one") == ANA
@@ -61,12 +62,7 @@ def test_without_configuration_no_token_is_needed():
         {"ENGRAM_TOKENS": '{"one": ""}'},
         {"ENGRAM_TOKENS": '{"one": 1}'},
         {"ENGRAM_TOKENS": '{"one": {"tenant": "acme"}}'},
-        {"ENGRAM_TOKENS_FILE": "/nowhere/tokens.json"},
-        {"ENGRAM_TOKENS_FILE": "/dev/null"},
         {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_PUBLIC_KEY": "x"},
-        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": "none"},
-        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": "HS256,RS256"},
-        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": " "},
         {"ENGRAM_JWT_PUBLIC_KEY": "/nowhere/key.pem"},
     ],
 )
@@ -102,21 +98,20 @@ def test_a_json_web_token_that_is_not_valid_is_nobody_s(token):
     assert read_credentials({"ENGRAM_JWT_SECRET": SECRET}).principal(token) is None
 
 
-def test_a_public_key_is_no_secret(tmp_path):
+def test_a_public_key_is_no_secret():
     """What was signed with the public key as a secret is worth nothing."""
     private = ec.generate_private_key(ec.SECP256R1())
     encoding, kind = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    public = private.public_key().public_bytes(encoding, kind)
-    (tmp_path / "key.pem").write_bytes(public)
-    environment = {"ENGRAM_JWT_PUBLIC_KEY": str(tmp_path / "key.pem"), "ENGRAM_JWT_ALGORITHMS": "ES256"}
+    public = private.public_key().public_bytes(encoding, kind).decode()
+    header, claims = ('{"alg":"HS256"}', '{"sub":"ana","exp":9999999999}')
+    signing = b".".join(urlsafe_b64encode(part.encode()).rstrip(b"=") for part in (header, claims))
+    forged = signing + b"." + urlsafe_b64encode(hmac.digest(public.encode(), signing, "sha256")).rstrip(b"=")
 
-    known = read_credentials(environment)
+    known = read_credentials({"ENGRAM_JWT_PUBLIC_KEY": public})
 
     assert known.principal(signed(private, "ES256")) == ANA
     assert known.principal(signed(SECRET)) is None
-    assert read_credentials({**environment, "ENGRAM_JWT_PUBLIC_KEY": public.decode()}).principal(
-        signed(private, "ES256")
-    )
+    assert known.principal(forged.decode()) is None
 
 
 @given(first=PRINCIPALS, second=PRINCIPALS)

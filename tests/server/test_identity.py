@@ -6,7 +6,7 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from langgraph_engram.errors import MissingUser, NotAllowed
-from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of_run, scope_of_request
+from langgraph_engram.integrations.identity import Principal, ScopeOverrides, scope_of_request
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import scoped_store
 from langgraph_engram.server.scoped_store import ScopedStore, require_own_scope
@@ -46,10 +46,12 @@ def test_without_a_user_there_is_no_scope():
         scope_of_request({}, None, None)
 
 
-def test_a_run_without_a_server_has_no_principal():
+@pytest.mark.parametrize("server", [None, ServerInfo(assistant_id="", graph_id="", user=None)])
+def test_a_run_without_a_server_has_no_principal(server, monkeypatch):
     """Graphs that are called within a process say whose memory they are about."""
-    assert principal_of_run(Runtime()) is None
-    assert principal_of_run(Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=None))) is None
+    monkeypatch.setattr(scoped_store, "get_runtime", lambda: Runtime(server_info=server))
+
+    assert require_own_scope(Scope(user_id="any")).user_id == "any"
 
 
 @pytest.mark.parametrize("scope", [Scope(user_id="eve"), Scope(user_id="ana", tenant="acme")])

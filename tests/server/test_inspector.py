@@ -12,7 +12,7 @@ from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
-from langgraph_engram.server.inspector.views import PAGE_ITEMS
+from langgraph_engram.server.inspector.views import PAGE_ITEMS, sources_of
 from langgraph_engram.stores.base import Changes
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
@@ -161,27 +161,35 @@ def test_a_page_is_limited_and_all_pages_together_are_everything(memory, site, u
     assert 'rel="next"' not in pages[2]
 
 
-def test_the_newest_session_comes_first_unless_asked_otherwise(memory, site, user):
+def test_the_newest_session_comes_first(memory, site, user):
     """Within a session things stay as they were said."""
     say(memory, user, "I camped at Lake Bled.", day=1)
     say(memory, user, "I play the cello.", day=2)
 
-    newest, oldest = site.get(), site.get(order="oldest")
+    shown = site.get()
 
-    assert newest.index("<span>I play") < newest.index("<span>I camped")
-    assert oldest.index("<span>I camped") < oldest.index("<span>I play")
+    assert shown.index("<span>I play") < shown.index("<span>I camped")
 
 
-def test_a_record_is_marked_in_its_conversation(memory, site, user):
-    """Its own sentence, not the other one of the turn, among the turns around it."""
+def test_a_record_is_shown_with_the_turns_it_comes_from(memory, site, user):
+    """As they were said, and no others."""
     say(memory, user, "Good morning.", "It rains. I camped at Lake Bled with Joao.", "We should go there again.")
     found = record_with(memory, user, "Bled")
 
     shown = site.get(f"/records/{found.record_id}")
 
-    assert "<mark>I camped at Lake Bled with Joao.</mark>" in shown
-    assert shown.count("<mark>") == 1
-    assert all(text in shown for text in ("Good morning.", "It rains.", "We should go there again.", found.record_id))
+    assert "It rains. I camped at Lake Bled with Joao." in shown
+    assert found.record_id in shown
+    assert "Good morning." not in shown
+
+
+def test_sources_stand_session_by_session_in_their_order(store, scope, turn, record):
+    """Whatever the order in which a record cites them; what is not stored any more is left out."""
+    turns = [turn(seq, f"Line {seq}.") for seq in range(3)]
+    store.commit(scope, Changes(turns=turns[:2]))
+    cited = record(1, "Line.", source_turn_ids=[turns[seq].turn_id for seq in (1, 2, 0)])
+
+    assert [source.seq for source in sources_of(cited, store.index(scope))] == [0, 1]
 
 
 def test_a_conversation_shows_every_turn_page_by_page(memory, site, user, turn):
@@ -288,17 +296,13 @@ def test_a_conversation_can_be_forgotten(memory, site, user):
     assert [turn.text for turn in memory.show("turns", user)] == ["I play the cello."]
 
 
-def test_an_answer_comes_with_its_steps_its_evidence_and_its_cost(memory, site, user):
+def test_an_answer_comes_with_its_evidence_and_its_cost(memory, site, user):
     """For each passage its routes and scores, its record and its turn; citations lead to it."""
     say(memory, user, "I camped at Lake Bled.", "My cat is called Miso.")
 
     shown = site.send("/ask", query="What is Ana's cat called?", mode="recall").text
 
     record = record_with(memory, user, "Miso")
-    steps = ("parse_intent", "light_retrieve", "judge_sufficiency", "conclude")
-    assert [shown.index(f"<code>{step}</code>") for step in steps] == sorted(
-        shown.index(f"<code>{step}</code>") for step in steps
-    )
     assert '<a href="#evidence-1">[1]</a>' in shown
     evidence = shown[shown.index('id="evidence-1"') :]
     assert all(
@@ -308,14 +312,13 @@ def test_an_answer_comes_with_its_steps_its_evidence_and_its_cost(memory, site, 
 
 
 def test_a_search_shows_evidence_alone(memory, site, user):
-    """No answer, and no step but the search; nothing found says so."""
+    """No answer; nothing found says so."""
     say(memory, user, "My cat is called Miso.")
 
     found = site.send("/ask", query="What is Ana's cat called?", mode="search").text
     nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
 
     assert "Miso" in found
-    assert "judge_sufficiency</code>" not in found
     assert "<h2>Answer</h2>" not in found
     assert "nothing is remembered yet" in nothing
 
@@ -372,14 +375,14 @@ def test_every_text_is_data(path, memory, site, user):
     assert found
     more = {"session": f'"{ATTACK}'} if path in ("/conversation", "/forget") else {}
 
-    shown = hostile.get(path.format(record_id=found[0].record_id), **more, text=ATTACK, kind=ATTACK, order=f'"{ATTACK}')
+    shown = hostile.get(path.format(record_id=found[0].record_id), **more, text=ATTACK, kind=ATTACK)
 
     assert "<script" not in shown.lower()
     assert path.endswith(".css") or path == "/sign-in" or "&lt;script&gt;" in shown
 
 
 def test_an_answer_is_data(memory, site, user):
-    """Of the streamed page, too: its question, its quotes and its evidence."""
+    """Its question, its quotes and its evidence."""
     say(memory, user, f"My cat is called Miso {ATTACK} today.")
 
     shown = site.send("/ask", query=f"What is Ana's cat called? {ATTACK}").text

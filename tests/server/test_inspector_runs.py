@@ -1,11 +1,10 @@
-"""The inspector shows an answer as it is made, what fails, and the decisions that wait for a person."""
+"""The inspector shows the answer of a model, what fails, and the decisions that wait for a person."""
 
 import re
 
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from starlette.testclient import TestClient
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
@@ -16,42 +15,8 @@ from tests.server.test_inspector import Site, browser, record_with, say
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 
-class Watched(Memory):
-    """A memory that logs each update of its streams when it is taken."""
-
-    log: list[str]
-
-    def stream(self, query, **more):
-        for update in super().stream(query, **more):
-            self.log.append(f"taken {update.step}")
-            yield update
-
-
-def test_each_step_is_sent_as_soon_as_it_is_done():
-    """The browser has a step before the next one is waited for."""
-    with Watched("memory:", "rules", encoder="hashing") as opened:
-        opened.log = []
-        say(opened, "ana", "My cat is called Miso.")
-        served = browser(opened).app
-
-        async def logged(scope, receive, send):
-            async def log_and_send(message):
-                opened.log.extend(
-                    f"sent {step}" for step in re.findall(r"<code>(\w+)</code>", str(message.get("body", "")))
-                )
-                await send(message)
-
-            await served(scope, receive, log_and_send)
-
-        watched = TestClient(logged, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
-        Site(watched, {"user": "ana"}).send("/ask", query="What is Ana's cat called?", mode="recall")
-
-    first = ["taken parse_intent", "sent parse_intent", "taken light_retrieve", "sent light_retrieve"]
-    assert opened.log[: len(first)] == first
-
-
-def test_an_answer_is_shown_while_it_is_written(tmp_path):
-    """Its text streams below the step that writes it; then the whole stands once more, with its cost."""
+def test_an_answer_of_a_model_comes_with_its_cost(tmp_path):
+    """And with its evidence, to which its citations lead."""
     chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
     direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
     with Memory(tmp_path / "store", "rules", encoder="hashing") as opened:
@@ -60,21 +25,19 @@ def test_an_answer_is_shown_while_it_is_written(tmp_path):
     with Memory(tmp_path / "store", chat, encoder="hashing", settings=direct) as opened:
         shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="Where does Ana live?").text
 
-    draft = shown[shown.index('<p class="draft">') : shown.index("</p>", shown.index('<p class="draft">'))]
-    assert draft.endswith("She lives in Oslo [1].")
-    assert shown.index("<code>write_answer</code>") < shown.index(draft)
+    assert 'She lives in Oslo <a href="#evidence-1">[1]</a>.' in shown
     assert "1 request to a language model" in shown
 
 
 def test_a_failing_model_is_told_on_the_page(tmp_path):
-    """What went wrong stands where the answer would be."""
+    """In place of an answer."""
     from langchain_openai import ChatOpenAI
 
     with FakeServer(otherwise=Reply(status=401, error="this key is not known")) as server:
         chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", max_retries=0)
         with Memory(tmp_path, encoder="hashing", model=chat) as opened:
             say(opened, "ana", "My cat is called Miso.")
-            shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="What is Ana's cat called?").text
+            shown = Site(browser(opened), {"user": "ana"}).send("/ask", status=503, query="What is Ana's cat?").text
 
     assert 'role="alert"' in shown
     assert "this key is not known" in shown

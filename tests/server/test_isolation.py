@@ -256,7 +256,6 @@ def test_tenants_are_isolated(guarded, thread):
         ("POST", "/store/items/search"),
         ("POST", "/runs/crons/search"),
         ("POST", "/mcp"),
-        ("GET", "/engram"),
     ],
 )
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"X-Auth-Scheme": "langsmith"}])
@@ -312,13 +311,13 @@ def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
         hers, cookie = eve.get("/memory", params=named), {"Cookie": f"engram_token={eve.cookies['engram_token']}"}
     others = [
         httpx.post(f"{guarded.url}/threads/search", json={}, headers=cookie).status_code,
-        *(httpx.get(f"{guarded.url}{path}", headers=cookie).status_code for path in ("/engram", "/mcp", "/memoryless")),
+        *(httpx.get(f"{guarded.url}{path}", headers=cookie).status_code for path in ("/mcp", "/memoryless")),
     ]
 
     owner = httpx.get(page, headers={"Authorization": "Bearer token-of-ana"})
 
     assert (asked.status_code, hers.status_code, owner.status_code) == (401, 200, 200)
-    assert others == [401] * 4
+    assert others == [401] * 3
     assert "Memory of <b>eve</b>" in hers.text
     assert CODE in owner.text
     assert CODE not in asked.text + hers.text

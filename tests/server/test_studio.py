@@ -188,13 +188,6 @@ def test_only_this_machine_may_call_without_a_token(opened):
     assert refused == [401, 401]
 
 
-def test_info_names_what_is_served(opened):
-    """The location of the store is not shown."""
-    output = httpx.get(f"{opened.url}/engram").json()
-
-    assert (output["preset"], output["model"], output["store"]) == ("engram", "rules", "folder")
-
-
 def test_the_example_of_the_sdk_runs(guarded, capsys):
     """It keeps, recalls and talks."""
     spec = importlib.util.spec_from_file_location("sdk_client", ROOT / "examples" / "sdk_client.py")

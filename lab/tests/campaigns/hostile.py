@@ -278,7 +278,7 @@ def _browser():
     return client, FORM_TOKEN.search(client.get("/memory/ask", params={"user": "ana"}).text)[1]
 
 
-QUERY = tuple("user tenant agent session record run page kind query turn done order back".split())
+QUERY = tuple("user tenant agent session record run page kind query turn done order".split())
 FORM = (*QUERY, *"content budget mode answer decision now as_of token confirm".split())
 
 

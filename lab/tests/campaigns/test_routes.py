@@ -21,9 +21,9 @@ SECONDS, CASES = 5, 10_000
 TOKENS = {"token-of-ana": "ana", "token-of-eve": "eve"}
 HEADERS = {"Authorization": "Bearer token-of-ana"}
 TEXT = {"type": "string"}
-QUERY = "all back done kind mode notice oldest order page query record run session status text".split()
-FORM = "approve back content form_token mode query record run session token".split()
-NOT_LANGGRAPHS = ("/engram", "/mcp", BASE, "/deploy", "/internal", "/ui/")
+QUERY = "all done kind mode notice page query record run session status text".split()
+FORM = "approve content form_token mode query record run session token".split()
+NOT_LANGGRAPHS = ("/mcp", BASE, "/deploy", "/internal", "/ui/")
 """Paths of ours, those that are not served, and the pages of a user interface, of which there are none."""
 KNOWN = ("DELETE /threads/{thread_id}",)
 """LangGraph's own failures: a thread that is not there (langgraph-runtime-inmem 0.36)."""
@@ -46,7 +46,7 @@ def described():
     answer = {"responses": {"200": {"description": "an answer"}}}
     kinds = {"in": "header", "name": "accept", "schema": {"enum": ["application/json, text/event-stream", "x"]}}
     called = {"requestBody": {"content": {"application/json": {"schema": CALL}}}}
-    paths = {"/engram": {"get": answer}, "/mcp": {"post": {**answer, **called, "parameters": [kinds]}, "get": answer}}
+    paths = {"/mcp": {"post": {**answer, **called, "parameters": [kinds]}, "get": answer}}
     for method, path, _ in PAGES:
         names = re.findall(r"{(\w+)}", path)
         parameters = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in names]

@@ -7,23 +7,21 @@ this machine alone, and the address names the user.
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
-from langgraph_engram.asynchronous import iterated_in_thread
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.pending import tasks_of_runs
-from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection, RecordHistory
+from langgraph_engram.results import RecordHistory
 from langgraph_engram.schema import Scope
-from langgraph_engram.server.credentials import Credentials, is_local_request, split_url
+from langgraph_engram.server.credentials import Credentials, is_local_request
 from langgraph_engram.server.inspector.views import (
     CONFLICTING,
     Filter,
@@ -45,7 +43,6 @@ from langgraph_engram.server.inspector.visit import (
     scope_of_request,
     templates,
 )
-from langgraph_engram.stores.index import SEARCHABLE
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
@@ -60,12 +57,7 @@ MODES = {"recall": "Answer", "search": "Evidence only"}
 def show_timeline(visit: Visit) -> Response:
     """Show a page of the timeline, filtered."""
     index = visit.index
-    wanted = Filter(
-        kind=visit.sent("kind"),
-        status=visit.sent("status"),
-        text=visit.sent("text"),
-        oldest_first=visit.sent("order") == "oldest",
-    )
+    wanted = Filter(kind=visit.sent("kind"), status=visit.sent("status"), text=visit.sent("text"))
     page = page_of(index, wanted, visit.number("page"))
     return visit.page("timeline.html", page=page, wanted=wanted, states=lambda item: states_of(item, index))
 
@@ -143,22 +135,14 @@ def _target(visit: Visit) -> Target:
 
 def show_question(visit: Visit) -> Response:
     """Show the form of a question."""
-    return visit.page("ask.html", query="", mode="recall", modes=MODES, progress=())
+    return visit.page("ask.html", query="", mode="recall", modes=MODES, found=None)
 
 
 def ask(visit: Visit) -> Response:
-    """Answer a question: the page goes on as the graph does."""
-    query, mode, whose, memory = visit.sent("query"), visit.sent("mode"), visit.whose, visit.memory
-
-    def updates() -> Iterator[RecallUpdate]:
-        if mode == "search":
-            yield RecallUpdate(step="search", recollection=memory.search(query, **whose))
-        else:
-            yield from memory.stream(query, **whose)
-
-    context = visit.context(query=query, mode=mode, modes=MODES, progress=follow(updates))
-    parts = iterated_in_thread(templates().get_template("ask.html").generate)(context)
-    return StreamingResponse(parts, media_type="text/html")
+    """Answer a question, or show what is found."""
+    query, mode = visit.sent("query"), visit.sent("mode")
+    find = visit.memory.search if mode == "search" else visit.memory.recall
+    return visit.page("ask.html", query=query, mode=mode, modes=MODES, found=find(query, **visit.whose))
 
 
 def show_profile(visit: Visit) -> Response:
@@ -184,21 +168,15 @@ def approve(visit: Visit) -> Response:
 
 
 def show_health(visit: Visit) -> Response:
-    """Show what is stored, how large it is, and what is left to do."""
+    """Show how much is stored, and what is left to do."""
     index = visit.index
     quarantined = [record for record in index.records.items if record.status == "quarantined"]
-    sizes = []
-    for kind in SEARCHABLE:
-        held = index.of_kind(kind)
-        characters = sum(len(kind.text_of(item)) for item in held.items)
-        sizes.append((kind.name, len(held), characters, characters // CHARACTERS_PER_TOKEN, held.vectors.nbytes))
     return visit.page(
         "health.html",
         counts=visit.memory.status(**visit.whose),
         waiting=len(visit.memory.approvals(**visit.whose)),
         conflicts=sum(CONFLICTING in states_of(record, index) for record in index.records.items),
         reasons=Counter(record.reject_reason or "no reason given" for record in quarantined).most_common(10),
-        sizes=sizes,
     )
 
 
@@ -210,19 +188,18 @@ def retry(visit: Visit) -> Response:
 
 def show_sign_in(visit: Visit) -> Response:
     """Ask for a token."""
-    return visit.page("sign_in.html", problem="", back=visit.base)
+    return visit.page("sign_in.html", problem="")
 
 
 def sign_in(visit: Visit) -> Response:
-    """Let the browser keep a token that is known."""
+    """Let the browser keep a token that is known, and show the timeline."""
     token = visit.sent("token").strip()
-    back = own_page(visit.sent("back"), visit.base)
     problem = UNKNOWN_TOKEN if visit.credentials.principal(token) is None else ""
     if len(quote(token)) > MAX_COOKIE:
         problem = LONG_TOKEN
     if problem:
-        return visit.page("sign_in.html", 401, problem=problem, back=back)
-    response = Response(status_code=303, headers={"location": back})
+        return visit.page("sign_in.html", 401, problem=problem)
+    response = Response(status_code=303, headers={"location": visit.base})
     visit.set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
     return response
 
@@ -245,13 +222,6 @@ def find_no_page(visit: Visit) -> Response:
     if path := visit.request.path_params["path"]:
         raise InvalidInput(f"there is no page {path!r} here")
     return visit.redirect()
-
-
-def own_page(path: str, base: str) -> str:
-    """Return a path if it is one of our pages, else that of the first."""
-    parts = split_url(path)
-    own = not parts.scheme and not parts.netloc and (parts.path == base or parts.path.startswith(f"{base}/"))
-    return path if own and path.isprintable() and "\\" not in path else base
 
 
 Handler = Callable[[Visit], Response]
@@ -337,7 +307,7 @@ class _Endpoint:
             return visit.page("problem.html", 401, problem="This server knows no tokens, and serves this machine only.")
         public = self.handler in OPEN_TO_ALL
         if not public and self.credentials.configured and visit.principal is None:
-            return visit.page("sign_in.html", 401, problem="", back=_address(visit))
+            return visit.page("sign_in.html", 401, problem="")
         if visit.request.method == "POST" and not is_own_form(visit.request, visit.form):
             return visit.page(
                 "problem.html", 403, problem="This form is not from this page, or too old: go back and reload it."
@@ -350,46 +320,3 @@ class _Endpoint:
             return visit.page("problem.html", 400 if visit.request.method == "POST" else 404, problem=error.problem)
         except EngramError as error:
             return visit.page("problem.html", 503, problem=error.problem)
-
-
-def _address(visit: Visit) -> str:
-    """Return the address to return to after signing in."""
-    url = visit.request.url
-    return (
-        own_page(url.path + (f"?{url.query}" if url.query else ""), visit.base)
-        if visit.request.method == "GET"
-        else visit.base
-    )
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A part of an answer that is being made."""
-
-    step: str = ""
-    opens: bool = False
-    """Whether the step appears with it."""
-    text: str = ""
-    """More text that the step writes."""
-    seconds: float | None = None
-    """Since the step before; None while it goes on."""
-    recollection: Recollection | None = None
-    error: str = ""
-
-
-def follow(updates: Callable[[], Iterator[RecallUpdate]]) -> Iterator[Progress]:
-    """Yield how an answer is made, step by step, then the answer, or why there is none."""
-    writing, since = "", perf_counter()
-    found: Recollection | None = None
-    try:
-        for update in updates():
-            if update.text:
-                yield Progress(update.step, opens=update.step != writing, text=update.text)
-                writing = update.step
-                continue
-            seconds, since = perf_counter() - since, perf_counter()
-            yield Progress(update.step, opens=update.step != writing, seconds=seconds)
-            writing, found = "", update.recollection or found
-        yield Progress(recollection=found)
-    except EngramError as error:
-        yield Progress(error=error.problem)

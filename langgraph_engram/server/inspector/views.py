@@ -4,7 +4,6 @@ The timeline has sessions, the events in them, and their records and syntheses. 
 whatever the memory holds.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,17 +15,11 @@ from typing import TypeVar
 from langgraph_engram.schema import Boundary, Event, Record, Synthesis, Turn
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
-from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import content_stems
 
 PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
 PAGE_TURNS = 100
 """Turns of a conversation on one page."""
-AROUND = 2
-"""Turns shown before and after each source of a record."""
-MARKED_SHARE = 0.5
-"""How much of the best sentence's overlap with the record another sentence needs to be marked too."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
 SYNTHESIS = "synthesis"
@@ -45,7 +38,6 @@ class Filter:
     """A status, or `CONFLICTING`."""
     text: str = ""
     """Words of which the item holds all, whatever their case."""
-    oldest_first: bool = False
 
     @property
     def narrows(self) -> bool:
@@ -103,32 +95,13 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Span:
-    """A part of a turn's text."""
-
-    text: str
-    marked: bool = False
-
-
-@dataclass(frozen=True)
-class TurnView:
-    """A turn as a page shows it."""
-
-    turn: Turn
-    spans: Sequence[Span]
-    is_source: bool = False
-    after_gap: bool = False
-    """Whether turns before it are left out."""
-    opens: Event | None = None
-    """The event that begins with it."""
-
-
-@dataclass(frozen=True)
 class Conversation:
     """A page of the turns of one session."""
 
     session_id: str
-    turns: Sequence[TurnView]
+    turns: Sequence[Turn]
+    opening: Mapping[str, Event]
+    """The events of the session, by the turn that each begins with."""
     number: int
     pages: int
     length: int
@@ -188,32 +161,14 @@ def conversation_of(session_id: str, index: ScopeIndex, number: int, position: i
     if position is not None:
         number = 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
     shown, number, pages = _part(turns, number, PAGE_TURNS)
-    views = [TurnView(turn, [Span(turn.text)], opens=opening.get(turn.turn_id)) for turn in shown]
-    return Conversation(session_id, views, number, pages, len(turns))
+    return Conversation(session_id, shown, opening, number, pages, len(turns))
 
 
-def sources_of(record: Record, index: ScopeIndex) -> list[TurnView]:
-    """Return the source turns of a record with those around them, in the order of each session."""
-    sources = [turn for turn_id in record.source_turn_ids if (turn := index.turns.get(turn_id))]
-    marked = _mark(sources, record)
-    views: list[TurnView] = []
-    for session_id in dict.fromkeys(turn.session_id for turn in sources):
-        turns = index.session_turns(session_id)
-        cited = [position for position, turn in enumerate(turns) if turn.turn_id in marked]
-        near = sorted(
-            {near for source in cited for near in range(source - AROUND, source + AROUND + 1) if 0 <= near < len(turns)}
-        )
-        for place, position in enumerate(near):
-            turn = turns[position]
-            views.append(
-                TurnView(
-                    turn=turn,
-                    spans=marked.get(turn.turn_id) or [Span(turn.text)],
-                    is_source=turn.turn_id in marked,
-                    after_gap=position > 0 and (place == 0 or near[place - 1] != position - 1),
-                )
-            )
-    return views
+def sources_of(record: Record, index: ScopeIndex) -> list[Turn]:
+    """Return the turns that a record comes from, as far as they are stored, session by session in their order."""
+    found = [turn for turn_id in record.source_turn_ids if (turn := index.turns.get(turn_id))]
+    sessions = list(dict.fromkeys(turn.session_id for turn in found))
+    return sorted(found, key=lambda turn: (sessions.index(turn.session_id), turn.seq))
 
 
 def _part(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
@@ -244,7 +199,7 @@ def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
 def _entries(
     index: ScopeIndex, listed: Sequence[Item], sessions: Mapping[str, SessionView], wanted: Filter
 ) -> list[_Entry]:
-    """Return the lines of the whole timeline: sessions in the wanted order, and what is in them as it was said."""
+    """Return the lines of the whole timeline: the newest sessions first, and what is in them as it was said."""
     entries = [_entry_of(item, index) for item in listed]
     if not wanted.narrows:
         filled = {entry.event.event_id for entry in entries if entry.event}
@@ -256,7 +211,7 @@ def _entries(
         return epoch_seconds(view.started_at if view else None, -inf), entry.session_id
 
     entries.sort(key=_place)
-    return sorted(entries, key=start_of, reverse=not wanted.oldest_first)
+    return sorted(entries, key=start_of, reverse=True)
 
 
 def _entry_of(item: Item, index: ScopeIndex) -> _Entry:
@@ -303,46 +258,3 @@ def _grouped(
 def _first_turn(event: Event | None, index: ScopeIndex) -> int:
     turn = index.turns.get(event.turn_ids[0]) if event and event.turn_ids else None
     return turn.seq if turn else 0
-
-
-def _mark(turns: Sequence[Turn], record: Record) -> dict[str, list[Span]]:
-    """Return the text of each turn in parts, those marked that hold what the record says.
-
-    Of a passage, that are the sentences it quotes. Of any other record, those that share the most words with it.
-    """
-    wanted = frozenset(content_stems(record.content))
-    scored = {
-        turn.turn_id: [
-            (text, _overlap(text, record, wanted) if is_sentence else 0.0) for text, is_sentence in _parts(turn.text)
-        ]
-        for turn in turns
-    }
-    best = max((score for parts in scored.values() for _, score in parts), default=0.0)
-    return {
-        turn_id: [Span(text, marked=score > 0 and score >= MARKED_SHARE * best) for text, score in parts]
-        for turn_id, parts in scored.items()
-    }
-
-
-def _overlap(sentence: str, record: Record, wanted: frozenset[str]) -> float:
-    """Return how far a sentence and a record say the same, in [0, 1]: the F1 of their content stems."""
-    if record.is_passage:
-        return float(" ".join(sentence.split()) in " ".join(record.content.split()))
-    stems = frozenset(content_stems(sentence))
-    shared = len(stems & wanted)
-    return 2 * shared / (len(stems) + len(wanted)) if shared else 0.0
-
-
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a text in order, no character lost, each with whether it is a sentence."""
-    end = 0
-    for sentence in split_sentences(text):
-        found = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, end)
-        if found is None:
-            continue
-        if found.start() > end:
-            yield text[end : found.start()], False
-        yield found.group(), True
-        end = found.end()
-    if end < len(text):
-        yield text[end:], False

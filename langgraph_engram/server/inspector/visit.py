@@ -102,17 +102,13 @@ class Visit:
 
     def page(self, template: str, /, status: int = 200, **context: Any) -> Response:
         """Return a page."""
-        return HTMLResponse(templates().get_template(template).render(self.context(**context)), status)
-
-    def context(self, **context: Any) -> dict[str, Any]:
-        """Return what templates know of a visit."""
-        return {
+        known = {
             "visit": self,
             "url": self.url,
             "notice": NOTICES.get(self.request.query_params.get("done", ""), ""),
             "section": self.request.url.path.removeprefix(self.base).strip("/").partition("/")[0],
-            **context,
         }
+        return HTMLResponse(templates().get_template(template).render({**known, **context}), status)
 
     def redirect(self, path: str = "", /, **query: object) -> Response:
         """Return the way to another page, after a form."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +31,6 @@ class HashedWords(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         self.queries.append(text)
         return HashingEncoder(DIMENSIONS).encode([text])[0].tolist()
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2024, 5, 7, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_minutes(self, minutes: float) -> None:
-        self.now += timedelta(minutes=minutes)
 
 
 @pytest.fixture
@@ -82,11 +68,6 @@ def ours(make_ours: Make) -> EngramStore:
 def searchable(make: Make, embeddings: HashedWords) -> BaseStore:
     """An empty store of each sort with semantic search."""
     return make({"dims": DIMENSIONS, "embed": embeddings})
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 def _opened(sort: str, tmp_path: Path, stores: ExitStack, index: Any, **named: Any) -> BaseStore:

@@ -43,7 +43,7 @@ def test_reads_see_what_was_before_the_batch(store):
         (SearchOp((1,)), InvalidNamespaceError),
         (PutOp(("a",), "k", {"x": object()}), InvalidInput),
         (PutOp(("a",), "k", {}, index="title"), InvalidInput),
-        (PutOp(("a",), "k", {}, ttl="soon"), InvalidInput),
+        (PutOp(("a",), "k", {}, ttl=5), InvalidInput),
         (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),
         ("get", InvalidInput),
     ],
@@ -109,23 +109,6 @@ def test_the_event_loop_is_not_blocked():
         asyncio.run(use(store))
 
         assert store.get(("a",), "k") is not None
-
-
-def test_an_asynchronous_function_may_embed(make_ours):
-    """Whether the store is used in an event loop or without one."""
-
-    async def embed(texts):
-        await asyncio.sleep(0)
-        return [[1.0, 0.0] if "camp" in text else [0.0, 1.0] for text in texts]
-
-    async def use(store):
-        await store.aput(("a",), "dog", {"text": "dog"})
-        return await store.asearch(("a",), query="camping")
-
-    store = make_ours({"dims": 2, "embed": embed})
-    store.put(("a",), "camp", {"text": "camp"})
-
-    assert [(item.key, item.score) for item in asyncio.run(use(store))] == [("camp", 1.0), ("dog", 0.0)]
 
 
 def test_threads_may_write_and_read_at_once(ours):

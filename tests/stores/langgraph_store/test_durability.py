@@ -1,16 +1,13 @@
 """A store in a folder is durable, beside a memory and never mixed with it."""
 
 import asyncio
-import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 
 import pytest
-from langgraph.store.base import PutOp
 
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked
 from langgraph_engram.integrations.store import EngramStore, open_store_for_server
 from langgraph_engram.memory import Memory
@@ -58,42 +55,6 @@ def test_a_closed_store_is_opened_again_as_it_was(folder):
     with EngramStore(folder, encoder="hashing") as store:
         assert ([*store.search(()), *store.search((), query="the sea")], store.list_namespaces()) == before
         assert store.get(("a", "x"), "dog").value == {"text": "A dog in the garden."}
-
-
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory):
-    """A store whose collection Chroma has indexed in files, which it does once in a thousand rows."""
-    folder = tmp_path_factory.mktemp("indexed") / "store"
-    puts = [PutOp(("a", str(number)), "k", {"text": f"note {number}"}) for number in range(1001)]
-    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
-        store.batch([*puts, PutOp(("b",), "hidden", {"text": "note 7"}, index=False)])
-    return folder
-
-
-def cut_off(folder, name, size):
-    """Cut off the file in which Chroma lists the rows of a collection's index."""
-    wanted = (
-        "SELECT s.id FROM segments s JOIN collections c ON s.collection = c.id WHERE s.scope = 'VECTOR' AND name = ?"
-    )
-    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
-        [(segment,)] = database.execute(wanted, [f"engram-store-{name}"])
-    listed = folder / segment / "index_metadata.pickle"
-    listed.write_bytes(listed.read_bytes()[:size])
-
-
-def test_an_index_that_a_kill_cut_off_costs_nothing(indexed, folder):
-    """Chroma reads nothing with it; items are as they were, and found as before."""
-    shutil.copytree(indexed, folder)
-    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
-        before = store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)
-    cut_off(folder, "items", 100)
-
-    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
-        assert (store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)) == before
-        store.delete(("a", "7"), "k")
-        store.put(("a", "8"), "k", {"text": "another"})
-        assert len(store.search((), query="note 7", limit=2000)) == 1001
-    assert not list(folder.glob(".engram.without*"))
 
 
 def test_an_item_whose_row_lost_a_key_is_one_error(folder):

@@ -108,18 +108,6 @@ def test_an_invalid_filter_is_refused(ours, wanted, problem):
         ours.search(("a",), filter=wanted)
 
 
-def test_pages_are_parts_of_one_list(shop):
-    """With and without a filter; each page goes on where the one before ended."""
-    for number in range(20):
-        shop.put(("more", str(number % 3)), str(number), {"even": number % 2 == 0})
-    for wanted in (None, {"even": True}):
-        whole = [item.key for item in shop.search(("more",), filter=wanted, limit=100)]
-        pages = [shop.search(("more",), filter=wanted, limit=3, offset=start) for start in range(0, 21, 3)]
-
-        assert [item.key for page in pages for item in page] == whole
-        assert len(whole) == (10 if wanted else 20)
-
-
 def test_without_a_query_the_newest_come_first(ours):
     """By their last update, across namespaces; of one batch, what was put last."""
     for number in range(3):

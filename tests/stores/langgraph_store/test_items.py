@@ -18,17 +18,15 @@ JSON = st.recursive(
 )
 
 
-def test_an_update_keeps_created_at(ours, clock):
+def test_an_update_keeps_created_at(ours):
     """LangGraph's own in memory does not."""
-    ours.clock = clock
-    made = clock()
     ours.put(("a",), "k", {"n": 1})
-    clock.pass_minutes(5)
+    made = ours.get(("a",), "k").created_at
 
     ours.put(("a",), "k", {"n": 2})
 
     item = ours.get(("a",), "k")
-    assert (item.created_at, item.updated_at) == (made, clock())
+    assert item.updated_at > item.created_at == made
     assert ours.search(("a",))[0].created_at == made
 
 
@@ -63,25 +61,14 @@ def test_any_json_comes_back_as_it_was(one_store, value, key):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [{f"key {number}": number for number in range(500)}, {"text": "long " * 200_000}],
-    ids=["many keys", "a megabyte"],
-)
-def test_values_have_no_bounds(store, value):
-    """In number of keys or size."""
-    store.put(("a",), "k", value)
-
-    assert store.get(("a",), "k").value == value
-
-
-@pytest.mark.parametrize(
     "label", ["Zürich", "用户", "with space", "a/b", "a:b", "100%", "user_1", "*", "[x]", "'\"", "\n"]
 )
-def test_labels_and_keys_are_any_text(store, label):
-    """Special characters are what they are."""
-    store.put(("x", label), label, {"label": label})
+def test_labels_are_any_text(store, label):
+    """Special characters are what they are; values have no bounds."""
+    value = {"text": "long " * 200_000} if label == "*" else {"label": label}
+    store.put(("x", label), label, value)
 
-    assert store.get(("x", label), label).value == {"label": label}
+    assert store.get(("x", label), label).value == value
     assert [item.namespace for item in store.search(("x", label))] == [("x", label)]
     assert ("x", label) in store.list_namespaces()
 

@@ -138,10 +138,15 @@ def test_embeddings_of_the_wrong_shape_are_an_error(vectors):
         assert store.get(("a",), "k") is None
 
 
+async def asynchronous(texts):
+    return [[1.0, 0.0] for _ in texts]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         {"index": {"dims": 2, "embed": 3}},
+        {"index": {"dims": 2, "embed": asynchronous}},
         {"encoder": "hashing", "index": False},
         {"encoder": "hashing", "index": {"dims": 2, "embed": lambda texts: np.ones((len(texts), 2))}},
     ],

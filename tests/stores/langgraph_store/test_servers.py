@@ -34,18 +34,6 @@ def test_each_sees_what_the_other_wrote(pair, scope):
         assert store.list_namespaces(prefix=(own,)) == [(own, "a"), (own, "b")]
 
 
-def test_times_to_live_are_the_server_s(pair, scope):
-    """Who sweeps, sweeps for all."""
-    first, second = pair
-    own = scope.user_id
-    first.put((own,), "short", {}, ttl=0)
-    first.put((own,), "long", {}, ttl=60)
-
-    assert second.sweep_ttl() == 1
-    assert keys(second.search((own,))) == ["long"]
-    assert first.list_namespaces(prefix=(own,)) == [(own,)]
-
-
 def test_a_server_that_dies_is_an_error(start_server):
     """Nothing hangs."""
     url, process = start_server()
