@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from os import PathLike
 from statistics import fmean
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
@@ -73,6 +74,7 @@ Scores = Mapping[int, float]
 class ReadingLine(AnswerFigures, KeyedLine):
     """One question, put to one reader."""
 
+    KEY: ClassVar = ("reader", "sample", "index")
     model: str
     reader: str
     """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
@@ -81,11 +83,6 @@ class ReadingLine(AnswerFigures, KeyedLine):
     category: int
     question: str
     gold: str
-
-    @property
-    def key(self) -> LineKey:
-        """Return the reader, the conversation and the question's index in it."""
-        return self.reader, self.sample, self.index
 
     @property
     def score(self) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from time import perf_counter, process_time
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -44,10 +44,13 @@ Task = TypeVar("Task")
 class KeyedLine(Frozen):
     """A line of a run, which one question alone has."""
 
+    KEY: ClassVar[tuple[str, ...]]
+    """The fields that identify the question."""
+
     @property
     def key(self) -> LineKey:
         """Return what identifies the question."""
-        raise NotImplementedError
+        return tuple(getattr(self, name) for name in self.KEY)
 
 
 Line = TypeVar("Line", bound=KeyedLine)
