@@ -15,7 +15,7 @@ from engram_lab.resume import open_run
 from lab.tests import mortal
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 
-TOOK = ("seconds", "resumed")
+TOOK = ("seconds", "resumed", "peak_memory_mib")
 """Figures that no two runs have in common."""
 
 
