@@ -75,11 +75,7 @@ class TokenUsage(Frozen):
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Return the sum of both."""
-        return TokenUsage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
 
 
 class RunUsage(TokenUsage):
