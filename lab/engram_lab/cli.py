@@ -190,7 +190,6 @@ def segmentation(
 def speed(
     context: typer.Context,
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
-    users: Annotated[int, typer.Option("--users", min=1, help="Large scopes, each with one ten times smaller.")] = 1,
     against: Annotated[
         str | None,
         _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
@@ -216,7 +215,7 @@ def speed(
             figures = run_against(open_memory, lambda: opened.encoder(encoder), names, texts=records, progress=bar)
         else:
             shared = opened.encoder(encoder)
-            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, users=users, progress=bar)
+            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, progress=bar)
     if against and plot:
         draw_against(figures, plot)
     _print_figures(figures, as_json)

@@ -8,11 +8,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
 
 TURNS = [
-    {
-        "speaker": "Ana",
-        "text": "My sister Runa moved to Oslo because she got a job.",
-        "said_at": "2023-05-08",
-    },
+    {"speaker": "Ana", "text": "My sister Runa moved to Oslo because she got a job.", "said_at": "2023-05-08"},
     {"speaker": "Ben", "text": "How nice! I keep bees in the garden.", "said_at": "2023-05-08"},
     {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08"},
 ]

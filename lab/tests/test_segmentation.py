@@ -17,10 +17,6 @@ from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.folders import open_store
 
-KEYS = {
-    "model", "pk", "wd", "f1", "score", "dialogues", "boundaries", "failures", "usage", "seconds",
-}  # fmt: skip
-
 
 def dialogue(*texts, boundaries=None):
     utterances = [{"speaker": "agent" if seq % 2 else "user", "text": text} for seq, text in enumerate(texts)]
@@ -52,7 +48,6 @@ def test_windows_are_measured(store, file):
 
     figures = run_segmentation(path, store, RuleModel(), Settings(paper=DimMemSettings(window=1, overlap=0)))
 
-    assert set(figures) == KEYS
     assert (figures["dialogues"], figures["boundaries"]) == (2, {"predicted": 2, "gold": 1})
     assert figures["f1"] == 0.5
     assert figures["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
