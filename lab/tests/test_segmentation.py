@@ -4,12 +4,7 @@ import json
 
 import pytest
 
-from engram_lab.segmentation import (
-    read_dialogues,
-    run_segmentation,
-    score_dialogue,
-    window_width,
-)
+from engram_lab.segmentation import read_dialogues, run_segmentation, score_dialogue, window_width
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.paper_settings import DimMemSettings
