@@ -7,7 +7,7 @@ of them again. Ours does more as it stores: it segments, extracts, verifies and 
 import os
 import random
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from functools import partial
 from importlib.util import find_spec
 from itertools import count, islice
@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from langchain_core.embeddings import Embeddings
+from langgraph.store.base import ensure_embeddings
 
 from engram_lab.harness import Progress
 from engram_lab.speed import Clock, Writer
@@ -58,7 +59,7 @@ def _langmem(encoder: Encoder, _: str) -> Contender:
     from langmem import create_manage_memory_tool, create_search_memory_tool
 
     dims, namespace = encoder.encode(["dimensions"]).shape[1], ("memories", USER)
-    store = InMemoryStore(index={"embed": _Embeddings(encoder), "dims": dims, "fields": ["content"]})
+    store = InMemoryStore(index={"embed": _embeddings(encoder), "dims": dims, "fields": ["content"]})
     manage = create_manage_memory_tool(namespace=namespace, store=store)
     find = create_search_memory_tool(namespace=namespace, store=store, response_format="content_and_artifact")
 
@@ -82,7 +83,7 @@ def _mem0(encoder: Encoder, folder: str) -> Contender:
     memory = mem0.Memory.from_config(
         {
             "vector_store": {"provider": "chroma", "config": {"collection_name": "memories", "path": folder}},
-            "embedder": {"provider": "langchain", "config": {"model": _Embeddings(encoder)}},
+            "embedder": {"provider": "langchain", "config": {"model": _embeddings(encoder)}},
             "llm": {"provider": "openai", "config": {"api_key": "not-used"}},
             "history_db_path": str(Path(folder, "history.db")),
         }
@@ -133,10 +134,13 @@ def _rank_bm25(_: Encoder, __: str) -> Contender:
     return Contender(texts.extend, search)
 
 
-OTHERS = {"langmem": _langmem, "mem0": _mem0, "chroma": _chroma, "rank-bm25": _rank_bm25}
-PACKAGES = {"langmem": "langmem", "mem0": "mem0ai", "chroma": "chromadb", "rank-bm25": "rank-bm25"}
-"""What can be compared with, and the package that brings it."""
-MODULES = {"chroma": "chromadb", "rank-bm25": "rank_bm25"}
+OTHERS: dict[str, tuple[Callable[[Encoder, str], Contender], str, str]] = {
+    "langmem": (_langmem, "langmem", "langmem"),
+    "mem0": (_mem0, "mem0", "mem0ai"),
+    "chroma": (_chroma, "chromadb", "chromadb"),
+    "rank-bm25": (_rank_bm25, "rank_bm25", "rank-bm25"),
+}
+"""What can be compared with: how it is opened, its module, and the package that brings it."""
 
 
 def run_against(
@@ -153,10 +157,12 @@ def run_against(
         Figures as plain JSON by memory: CPU and wall of storing a session of twenty statements and of a search, in
         milliseconds, and `found`, the share of questions whose statement is among the first five that are found.
     """
-    if unknown := [name for name in names if name not in PACKAGES]:
-        raise InvalidInput(f"nothing is known of {unknown[0]!r}: compare with some of {', '.join(PACKAGES)}")
-    if missing := [name for name in names if find_spec(MODULES.get(name, name)) is None]:
-        raise MissingExtra(f"{missing[0]} is not installed: pip install {PACKAGES[missing[0]]}")
+    for name in names:
+        if name not in OTHERS:
+            raise InvalidInput(f"nothing is known of {name!r}: compare with some of {', '.join(OTHERS)}")
+        _, module, package = OTHERS[name]
+        if find_spec(module) is None:
+            raise MissingExtra(f"{name} is not installed: pip install {package}")
     draw = random.Random(0)
     writer = Writer(draw)
     said = [writer.sentence() for _ in range(texts)]
@@ -165,17 +171,15 @@ def run_against(
     for position, name in enumerate([OURS, *names]):
         if progress:
             progress(f"storing and asking {name}", position, len(names) + 1)
-        with ExitStack() as stack:
-            folder = stack.enter_context(TemporaryDirectory(prefix="engram-against-", ignore_cleanup_errors=True))
-            encoder = open_encoder()
-            encoder.encode(["Loads the weights."])
-            figures["encoder"] = encoder.name
-            contender = (
-                _engram(stack.enter_context(open_memory(folder, encoder)))
-                if name == OURS
-                else OTHERS[name](encoder, folder)
-            )
-            figures[name] = _measure(contender, said, asked)
+        encoder = open_encoder()
+        encoder.encode(["Loads the weights."])
+        figures["encoder"] = encoder.name
+        with TemporaryDirectory(prefix="engram-against-", ignore_cleanup_errors=True) as folder:
+            if name != OURS:
+                figures[name] = _measure(OTHERS[name][0](encoder, folder), said, asked)
+                continue
+            with open_memory(folder, encoder) as memory:
+                figures[name] = _measure(_engram(memory), said, asked)
     return figures
 
 
@@ -208,22 +212,11 @@ def _measure(contender: Contender, said: Sequence[str], asked: Sequence[tuple[st
     return {"store": store.figures(), "search": search.figures(), "found": round(found / len(asked), 3)}
 
 
+def _embeddings(encoder: Encoder) -> Embeddings:
+    return ensure_embeddings(lambda texts: encoder.encode(list(texts)).tolist())
+
+
 def _question(text: str) -> str:
     """Ask about the thing and the city of a made-up statement."""
     words = text.split()
     return f"What happened with the {words[3]} {words[4]} in {words[6]}?"
-
-
-class _Embeddings(Embeddings):
-    """An encoder, as LangChain's embeddings."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Encode texts."""
-        return [[float(value) for value in row] for row in self._encoder.encode(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Encode a query."""
-        return self.embed_documents([text])[0]

@@ -31,7 +31,7 @@ def run_beam(
     messages = sum(len(session.messages) for chat in chats for session in chat.sessions)
     records = sum(write.counts["records"] for write in run.written)
     counts = {"messages": messages, "records_per_message": records / max(1, messages)}
-    return run.report(compute(run.lines), written=counts)
+    return run.report(compute(run.lines), counts=counts)
 
 
 def compute(lines: Sequence[BeamLine]) -> dict[str, object]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engram_lab.opening import RULES, Opener
 from langgraph_engram.cli.options import AsJson, Model, Preset
 from langgraph_engram.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from engram_lab.opening import Opener
     from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.memory import Memory
 
@@ -36,13 +36,8 @@ Vectors = Annotated[
 ]
 Writer = Annotated[str | None, _option("--writer", "The model that writes. \\[default: --model]")]
 Reader = Annotated[str | None, _option("--reader", "The model that answers. \\[default: --model]")]
-EncoderName = Annotated[
-    str | None,
-    _option(
-        "--encoder",
-        "minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small. \\[default: minilm]",
-    ),
-]
+NAMES = "minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small."
+EncoderName = Annotated[str | None, _option("--encoder", f"{NAMES} \\[default: minilm]")]
 Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="How many questions are asked at once.")]
 Without = Annotated[
     list[str] | None,
@@ -59,11 +54,19 @@ DATA_SETS = {
     "beam": "Measure source messages found by ability, records, cost and speed on BEAM: long chats with an assistant.",
 }
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
+Answers = Annotated[
+    Path, typer.Argument(metavar="LINES", help="The questions.jsonl of a bench that answers, or its folder.")
+]
+Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
+AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
+COMPRESSED = "Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2)."
+RULES = "rules"
 
 
-@BENCH.callback()
-def bench() -> None:
-    """Measure a memory on a data set."""
+def _opener(context: typer.Context) -> "Opener":
+    from engram_lab.opening import Opener
+
+    return Opener(context.obj.variables)
 
 
 def _measuring(name: str) -> Callable[..., None]:
@@ -85,7 +88,7 @@ def _measuring(name: str) -> Callable[..., None]:
         as_json: AsJson = False,
     ) -> None:
         run = getattr(import_module(f"engram_lab.{name}"), f"run_{name}")
-        opened = Opener.of(context)
+        opened = _opener(context)
         shared = opened.encoder(encoder, keep=name == "longmemeval", vectors=vectors)
         setup = opened.setup(name, preset, writer or model, reader or model, shared, without)
         with progress("reading") as bar:
@@ -103,10 +106,7 @@ for _name, _help in DATA_SETS.items():
 def reading(
     context: typer.Context,
     file: DataSet,
-    presets: Annotated[
-        list[str] | None,
-        _option("--preset", "May be given several times. \\[default: engram]"),
-    ] = None,
+    presets: Annotated[list[str] | None, _option("--preset", "May be given several times. \\[default: engram]")] = None,
     model: Model = None,
     writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
     reader: Reader = None,
@@ -114,13 +114,7 @@ def reading(
     sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
-    compress: Annotated[
-        float | None,
-        _option(
-            "--compress",
-            "Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2).",
-        ),
-    ] = None,
+    compress: Annotated[float | None, _option("--compress", COMPRESSED)] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
@@ -128,7 +122,7 @@ def reading(
     """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
     from engram_lab.reading import run_reading
 
-    opened = Opener.of(context)
+    opened = _opener(context)
     shared = opened.encoder(encoder)
     setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
     with progress("reading") as bar:
@@ -142,30 +136,17 @@ def reading(
 @BENCH.command()
 def judge(
     context: typer.Context,
-    lines: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LINES", help="The questions.jsonl of a bench that answers, or its folder.", show_default=False
-        ),
-    ],
-    protocol: Annotated[
-        Literal["mem0", "hymem", "longmemeval", "beam"],
-        _option("--protocol", "mem0, hymem, longmemeval or beam."),
-    ],
+    lines: Answers,
+    protocol: Annotated[Protocol, _option("--protocol", "mem0, hymem, longmemeval or beam.")],
     model: Annotated[str | None, _option("--model", 'The judge, such as "openai:NAME".')] = None,
-    errors: Annotated[
-        Path | None,
-        _option(
-            "--errors", "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
-        ),
-    ] = None,
+    errors: Annotated[Path | None, _option("--errors", AUDITED)] = None,
     concurrency: Concurrency = 4,
     as_json: AsJson = False,
 ) -> None:
     """Have a language model judge the answers of a bench, and write its verdicts beside them."""
     from engram_lab.judge import run_judge
 
-    judging = Opener.of(context).model(model, temperature=0.0, concurrency=concurrency)
+    judging = _opener(context).model(model, temperature=0.0, concurrency=concurrency)
     with progress("reading") as bar:
         figures = run_judge(lines, judging, protocol, errors=errors, concurrency=concurrency, progress=bar)
     _print_figures(figures, as_json)
@@ -176,12 +157,10 @@ def cost(
     context: typer.Context, file: DataSet, preset: Preset = None, without: Without = None, as_json: AsJson = False
 ) -> None:
     """Count the calls and tokens of writing LoCoMo conversations, answered by rules."""
-    from engram_lab.ablations import without as left_out
     from engram_lab.cost import run_cost
 
-    opened = Opener.of(context)
-    settings = left_out(opened.configuration(preset=preset).settings, without or ())
-    encoder = opened.encoder()
+    opened = _opener(context)
+    settings, encoder = opened.settings(preset, without), opened.encoder()
     with progress("reading") as bar:
         figures = run_cost(file, lambda folder, model: opened.memory(folder, model, settings, encoder), progress=bar)
     _print_figures(figures, as_json, without)
@@ -198,11 +177,10 @@ def segmentation(
 ) -> None:
     """Measure how dialogues are segmented into events, by Pk, WindowDiff and F1."""
     from engram_lab.segmentation import run_segmentation
-    from langgraph_engram.stores.base import MEMORY
 
-    opened = Opener.of(context)
-    settings = opened.configuration(preset=preset).settings
-    memory = opened.memory(MEMORY, opened.model(model), settings, opened.encoder())
+    opened = _opener(context)
+    settings = opened.settings(preset)
+    memory = opened.memory("memory:", opened.model(model), settings, opened.encoder())
     with memory, progress("reading") as bar:
         figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
     _print_figures({"preset": settings.preset, **figures}, as_json)
@@ -212,7 +190,6 @@ def segmentation(
 def speed(
     context: typer.Context,
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
-    users: Annotated[int, typer.Option("--users", min=1, help="Large scopes, each with one ten times smaller.")] = 1,
     against: Annotated[
         str | None,
         _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
@@ -226,8 +203,8 @@ def speed(
     from engram_lab.against import draw_against, run_against
     from engram_lab.speed import run_speed
 
-    opened = Opener.of(context)
-    settings = opened.configuration(preset=preset).settings
+    opened = _opener(context)
+    settings = opened.settings(preset)
 
     def open_memory(folder: str, shared: "Encoder") -> "Memory":
         return opened.memory(folder, RULES, settings, shared)
@@ -238,7 +215,7 @@ def speed(
             figures = run_against(open_memory, lambda: opened.encoder(encoder), names, texts=records, progress=bar)
         else:
             shared = opened.encoder(encoder)
-            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, users=users, progress=bar)
+            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, progress=bar)
     if against and plot:
         draw_against(figures, plot)
     _print_figures(figures, as_json)

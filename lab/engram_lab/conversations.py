@@ -1,14 +1,30 @@
 """Run a data set: write each conversation into a memory of its own, ask its questions, and keep a line of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Generic, TypedDict, TypeVar
 
 from engram_lab.datasets import Conversation, Q
 from engram_lab.evidence_scores import BUDGETS
-from engram_lab.harness import Progress, RecallFigures, Setup, WriteFigures, measure_recall, run_report
-from engram_lab.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
+from engram_lab.harness import (
+    MEDIAN,
+    NEARLY_ALL,
+    WRITTEN,
+    Progress,
+    RecallFigures,
+    Setup,
+    WriteFigures,
+    add_usage,
+    mean,
+    measure_recall,
+    percentile,
+    recall_times,
+    shown_means,
+)
+from engram_lab.resume import KeyedLine, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
 
@@ -18,8 +34,6 @@ class AnsweredLine(RecallFigures, KeyedLine):
 
 
 Line = TypeVar("Line", bound=AnsweredLine)
-Ask = Callable[[Memory, Conversation[Q], Q], Line]
-"""Asks a question of the memory of its conversation."""
 
 
 class Keeping(TypedDict, total=False):
@@ -45,14 +59,34 @@ class Measured(Generic[Line]):
     written: list[WriteFigures]
 
     def report(
-        self, figures: Mapping[str, object], seconds: Mapping[str, object] = {}, written: Mapping[str, object] = {}
+        self, figures: Mapping[str, object], seconds: Mapping[str, object] = {}, counts: Mapping[str, object] = {}
     ) -> dict[str, object]:
         """Return figures of the lines beside what the run was, cost and took, as plain JSON.
 
         Rates are in [0, 1], times in seconds; None stands for what does not apply.
         """
-        took = run_report(self.lines, self.written, seconds, written)
-        return {**self.setup.names(), "resumed": self.resumed, **figures, **took}
+        searched = [line.read_seconds for line in self.lines]
+        return {
+            **self.setup.names(),
+            "resumed": self.resumed,
+            **figures,
+            "deep_ratio": mean(line.went_deep for line in self.lines),
+            "usage": {
+                "write": add_usage(write.usage for write in self.written).model_dump(),
+                "read": add_usage(line.read for line in self.lines).model_dump(),
+            },
+            "seconds": {
+                "write": sum(write.seconds for write in self.written),
+                "write_processor": sum(write.processor_seconds for write in self.written),
+                "read_p50": percentile(searched, MEDIAN),
+                "read_p95": percentile(searched, NEARLY_ALL),
+                **recall_times(self.lines),
+                **seconds,
+            },
+            "peak_memory_mib": max((write.peak_memory_mib for write in self.written), default=0),
+            "shown": shown_means(self.lines),
+            "written": {**{name: sum(write.counts[name] for write in self.written) for name in WRITTEN}, **counts},
+        }
 
 
 def measure(
@@ -61,7 +95,7 @@ def measure(
     setup: Setup,
     conversations: Sequence[Conversation[Q]],
     kind: type[Line],
-    ask: Ask[Q, Line] | None = None,
+    more: Callable[[Conversation[Q], Q], Mapping[str, object]] = lambda _conversation, _question: {},
     *,
     budgets: Sequence[int] = BUDGETS,
     one_by_one: bool = True,
@@ -69,84 +103,73 @@ def measure(
     concurrency: int = 1,
     progress: Progress | None = None,
 ) -> Measured[Line]:
-    """Write the conversations of a file and ask their questions."""
+    """Write the conversations of a file and ask their questions; `more` gives further fields of a line.
+
+    One conversation is written after the other, and its questions are asked together; or else conversations of one
+    question each are written and asked together, and a memory goes once its question is answered.
+    """
     keys = [question.key for conversation in conversations for question in conversation.questions]
     check_unique(keys, path)
     made_with = {"command": command, "data": fingerprint(path), "budgets": budgets, **setup.described()}
 
-    def recall(memory: Memory, conversation: Conversation[Q], question: Q) -> Line:
-        return kind(**dict(question), **dict(recalled(memory, conversation, question, budgets)))
+    def ask(memory: Memory, conversation: Conversation[Q], question: Q) -> Line:
+        user_id, now = conversation.name, conversation.asked_at
+        found = measure_recall(memory, user_id, question.question, now, budgets)
+        return kind(**dict(question), **dict(found), **more(conversation, question))
 
     named = {f"{number}": conversation for number, conversation in enumerate(conversations)}
     with open_run(out, made_with, kind) as run:
-        write = _write_and_ask if one_by_one else _write_and_ask_at_once
-        write(run, setup, named, ask or recall, concurrency, progress)
+        write_and_ask = _one_by_one if one_by_one else _at_once
+        write_and_ask(run, setup, named, ask, concurrency, progress)
         lines = run.finish(keys)
         written = [figures for name in named if (figures := run.written(name))]
     return Measured(setup, run.resumed, lines, written)
+
+
+def _one_by_one(
+    run: RunFolder[Line],
+    setup: Setup,
+    conversations: Mapping[str, Conversation[Q]],
+    ask: Callable[[Memory, Conversation[Q], Q], Line],
+    concurrency: int,
+    progress: Progress | None,
+) -> None:
+    for name, conversation in conversations.items():
+        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name, progress)
+        tasks = {question.key: question for question in conversation.questions}
+        if run.unanswered(tasks):
+            with _warm(run, setup, name, conversation) as memory:
+                asked = partial(ask, memory, conversation)
+                run.ask_all(tasks, asked, concurrency, progress, f"asking {conversation.name}")
+
+
+def _at_once(
+    run: RunFolder[Line],
+    setup: Setup,
+    conversations: Mapping[str, Conversation[Q]],
+    ask: Callable[[Memory, Conversation[Q], Q], Line],
+    concurrency: int,
+    progress: Progress | None,
+) -> None:
+    def answer(name: str) -> Line:
+        conversation = conversations[name]
+        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name)
+        with _warm(run, setup, name, conversation) as memory:
+            return ask(memory, conversation, conversation.questions[0])
+
+    tasks = {conversation.questions[0].key: name for name, conversation in conversations.items()}
+    run.ask_all(tasks, answer, concurrency, progress, after=run.drop_memory)
+
+
+@contextmanager
+def _warm(run: RunFolder[Line], setup: Setup, name: str, conversation: Conversation[Q]) -> Iterator[Memory]:
+    """Open a memory, and search once without taking the time: the first search of a process loads the index."""
+    with setup.open_reader(str(run.memory(name))) as memory:
+        memory.search(conversation.questions[0].question, user_id=conversation.name)
+        yield memory
 
 
 def require_questions(conversations: Sequence[Conversation[Q]], path: str | PathLike[str], limit: int | None) -> None:
     """Check that there is something to ask, before anything is written."""
     if not any(conversation.questions for conversation in conversations):
         raise InvalidInput(f"no question to ask: {path} has none that is measured, or limit {limit!r} leaves none")
-
-
-def recalled(
-    memory: Memory, conversation: Conversation[Q], question: Q, budgets: Sequence[int] = BUDGETS
-) -> RecallFigures:
-    """Measure what a memory finds and answers."""
-    return measure_recall(memory, conversation.name, question.question, conversation.asked_at, budgets)
-
-
-def _write_and_ask(
-    run: RunFolder[Line],
-    setup: Setup,
-    conversations: dict[str, Conversation[Q]],
-    ask: Ask[Q, Line],
-    concurrency: int,
-    progress: Progress | None,
-) -> None:
-    """Write one conversation after the other and ask its questions."""
-    for name, conversation in conversations.items():
-        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name, progress)
-        tasks: dict[LineKey, Q] = {question.key: question for question in conversation.questions}
-        if unanswered := run.unanswered(tasks):
-            with setup.open_reader(str(run.memory(name))) as memory:
-                _warm_up(memory, conversation, next(iter(unanswered.values())))
-                run.ask_all(
-                    tasks, _asking(ask, memory, conversation), concurrency, progress, f"asking {conversation.name}"
-                )
-
-
-def _asking(ask: Ask[Q, Line], memory: Memory, conversation: Conversation[Q]) -> Callable[[Q], Line]:
-    return lambda question: ask(memory, conversation, question)
-
-
-def _write_and_ask_at_once(
-    run: RunFolder[Line],
-    setup: Setup,
-    conversations: dict[str, Conversation[Q]],
-    ask: Ask[Q, Line],
-    concurrency: int,
-    progress: Progress | None,
-) -> None:
-    """Write conversations of one question each and ask it, several at once; the memory goes once it is answered."""
-
-    def answer(task: tuple[str, Conversation[Q]]) -> Line:
-        name, conversation = task
-        [question] = conversation.questions
-        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name)
-        with setup.open_reader(str(run.memory(name))) as memory:
-            _warm_up(memory, conversation, question)
-            return ask(memory, conversation, question)
-
-    tasks: dict[LineKey, tuple[str, Conversation[Q]]] = {
-        conversation.questions[0].key: (name, conversation) for name, conversation in conversations.items()
-    }
-    run.ask_all(tasks, answer, concurrency, progress, after=lambda task: run.drop_memory(task[0]))
-
-
-def _warm_up(memory: Memory, conversation: Conversation[Q], question: Q) -> None:
-    """Search once without taking the time: the first search of a process loads the index."""
-    memory.search(question.question, user_id=conversation.name)

@@ -4,7 +4,7 @@ Every answer is the rules', so that counts are those of a model that answers wel
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
 from tempfile import TemporaryDirectory
@@ -16,11 +16,11 @@ import numpy as np
 from pydantic import BaseModel
 
 from engram_lab.datasets import read_locomo
-from engram_lab.harness import Progress, TokenUsage, mean
+from engram_lab.harness import Progress, RunUsage, mean
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.llm.base import Capability, LLMResult, Model, Question
+from langgraph_engram.llm.base import LLMResult, Model, Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.results import Receipt, count_tokens
+from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
 from langgraph_engram.schema import Scope
@@ -35,16 +35,7 @@ ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[Memory]]
 """Opens a memory that asks a model, in the folder it is given."""
 
 
-def comparisons_of(receipt: Receipt) -> dict[str, float]:
-    """Return how many comparisons of vectors the candidate filter saved, and their share, 0 of none.
-
-    DimMem section 3.4 reports 59 % saved on LoCoMo and 75 % on LongMemEval.
-    """
-    possible, made = receipt.pairs_possible, receipt.pairs_compared
-    return {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0}
-
-
-class CountingModel:
+class CountingModel(RuleModel):
     """Answer by rules, and count as if a chat model had."""
 
     name = "rules, counted"
@@ -52,15 +43,14 @@ class CountingModel:
 
     def __init__(self) -> None:
         """Start at nothing."""
-        self._rules = RuleModel()
-        self.capability = Capability()
+        super().__init__()
         self._lock = Lock()
         self.schema_tokens = 0
         """Tokens of the schemas that would be sent with the questions."""
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question at the cost of one call."""
-        result = self._rules.ask(question)
+        result = super().ask(question)
         text = self._serialize(result.answer)
         cost = {
             "model": self.name,
@@ -69,10 +59,6 @@ class CountingModel:
             "completion_tokens": count_tokens(text),
         }
         return LLMResult(_parse(question, text), result.usage.model_copy(update=cost), result.failure)
-
-    def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
-        """Answer questions one after the other, in order."""
-        return [self.ask(question) for question in questions]
 
     def _serialize(self, answer: object) -> str:
         if not isinstance(answer, BaseModel):
@@ -90,7 +76,8 @@ def run_cost(
 
     Returns:
         Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `schema_tokens` what the answers'
-        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all,
+        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all
+        and the share that the candidate filter saved (DimMem section 3.4: 59 % on LoCoMo, 75 % on LongMemEval),
         `coherence` how close the turns of an event are (DimMem Figure 4).
     """
     samples = read_locomo(path)
@@ -101,18 +88,15 @@ def run_cost(
             [memory.remember_sessions(sample.sessions, user_id=sample.name, progress=progress) for sample in samples]
         )
         coherence = mean(event_coherence(memory.store.index(Scope(user_id=sample.name))) for sample in samples)
-    usage = receipt.usage
-    by_node = {entry.node: TokenUsage.of(entry).model_dump() for entry in usage.by_node}
+    possible, made = receipt.pairs_possible, receipt.pairs_compared
     return {
         "preset": memory.settings.preset,
         "turns": receipt.stored_turns,
         "sessions": sum(len(sample.sessions) for sample in samples),
         **{name: getattr(receipt, name) for name in COUNTED},
-        "comparisons": comparisons_of(receipt),
+        "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
         "coherence": coherence,
-        "usage": {
-            "write": {**TokenUsage.of(usage).model_dump(), "schema_tokens": model.schema_tokens, "by_node": by_node}
-        },
+        "usage": {"write": {"schema_tokens": model.schema_tokens, **RunUsage.of_run(receipt.usage).model_dump()}},
         "seconds": {"write": perf_counter() - started},
     }
 

@@ -5,14 +5,15 @@ from the dialogue are left out: they would give answers away.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike, fspath
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from engram_lab.evidence_scores import statements_of
-from engram_lab.resume import KeyedLine, LineKey
+from engram_lab.resume import KeyedLine
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import ROLES, Session, read_captions, read_text, shown
@@ -45,6 +46,7 @@ class Question(KeyedLine):
 class LocomoQuestion(Question):
     """One question of categories 1 to 4."""
 
+    KEY: ClassVar = ("sample", "index")
     sample: str
     index: int
     """Its index among all questions of the sample, from 0."""
@@ -52,15 +54,11 @@ class LocomoQuestion(Question):
     evidence: dict[str, list[str]]
     """The turns that support the answer, by id: what each states."""
 
-    @property
-    def key(self) -> LineKey:
-        """Return the sample and the question's index in it."""
-        return self.sample, self.index
-
 
 class LongMemEvalQuestion(Question):
     """One question that is asked of a haystack."""
 
+    KEY: ClassVar = ("question_id",)
     question_id: str
     question_type: str
     unanswerable: bool
@@ -70,15 +68,11 @@ class LongMemEvalQuestion(Question):
     evidence_turns: list[str]
     """The turns that are marked as holding the answer."""
 
-    @property
-    def key(self) -> LineKey:
-        """Return the question's id."""
-        return (self.question_id,)
-
 
 class BeamQuestion(Question):
     """One question, the messages that its answer rests on, and the points by which an answer is judged."""
 
+    KEY: ClassVar = ("sample", "question_type", "index")
     sample: str
     """The id of the chat."""
     question_type: str
@@ -88,11 +82,6 @@ class BeamQuestion(Question):
     rubric: list[str]
     evidence: dict[str, list[str]]
     """What the messages state, by id."""
-
-    @property
-    def key(self) -> LineKey:
-        """Return the chat, the ability and the question's place in it."""
-        return self.sample, self.question_type, self.index
 
 
 Q = TypeVar("Q", bound=Question)
@@ -110,9 +99,11 @@ class Conversation(Generic[Q]):
     asked_at: datetime | None = None
 
 
-def read_locomo(path: str | PathLike[str], limit: int | None = None) -> list[Conversation[LocomoQuestion]]:
-    """Read a LoCoMo file, one sample or a list, in order."""
-    samples = _read(path, _locomo_sample)
+def read_locomo(
+    path: str | PathLike[str], limit: int | None = None, categories: Collection[int] = CATEGORIES
+) -> list[Conversation[LocomoQuestion]]:
+    """Read a LoCoMo file, one sample or a list, in order, and of its questions the first ones of some categories."""
+    samples = _read(path, partial(_locomo_sample, categories=categories))
     return samples if limit is None else _first_questions(samples, limit)
 
 
@@ -127,50 +118,62 @@ def read_beam(path: str | PathLike[str]) -> list[Conversation[BeamQuestion]]:
 
 
 def _read(
-    path: str | PathLike[str], read: Callable[[Mapping[str, object], int], Conversation[Q]]
+    path: str | PathLike[str], read: Callable[[Mapping[str, Any], int], Conversation[Q]]
 ) -> list[Conversation[Q]]:
     name = fspath(path)
     data = parse_json(read_file(name), name)
     items = data if isinstance(data, list) else [data]
-    if not items:
-        raise UnreadableFile(f"{name}: expected at least one sample, not an empty list")
     try:
-        return [read(_mapping(item, number), number) for number, item in enumerate(items)]
+        _expect(bool(items), "at least one sample", items)
+        for number, item in enumerate(items):
+            _expect(isinstance(item, Mapping), f"an object as sample {number}", item)
+        return [read(item, number) for number, item in enumerate(items)]
     except InvalidInput as error:
         raise type(error)(f"{name}: {error}") from error
 
 
-def _mapping(item: object, number: int) -> Mapping[str, object]:
-    if not isinstance(item, Mapping):
-        raise UnreadableFile(f"expected an object as sample {number}, not {shown(item)}")
-    return item
+def _expect(is_so: bool, expected: str, found: object) -> None:
+    """Check the shape of a part of a file."""
+    if not is_so:
+        raise UnreadableFile(f"expected {expected}, not {shown(found)}")
 
 
-def locomo_sessions(sample: Mapping[str, object]) -> list[Session]:
-    """Read the sessions of one sample in the order of their numbers; the ids are "session_1", "session_2", ...
+def _has(item: Any, *keys: str) -> bool:
+    return isinstance(item, Mapping) and set(keys) <= item.keys()
 
-    Every message has the time of its session: LoCoMo dates sessions only.
-    """
-    conversation = sample.get("conversation")
+
+def _locomo_sample(sample: Mapping[str, Any], number: int, categories: Collection[int]) -> Conversation[LocomoQuestion]:
+    """Read one sample, its sessions in the order of their numbers; the ids are "session_1", "session_2", ..."""
+    conversation, items = sample.get("conversation"), sample.get("qa")
     if not isinstance(conversation, Mapping):
         raise UnreadableFile(f"expected a LoCoMo sample with a `conversation` object, not {shown(conversation)}")
     numbers = sorted(int(match[1]) for key in conversation if (match := SESSION_KEY.fullmatch(key)))
-    sessions = [_locomo_session(conversation, f"session_{number}") for number in numbers]
-    return [session for session in sessions if session.messages]
+    sessions = _with_messages(_locomo_session(conversation, f"session_{number}") for number in numbers)
+    name, stated = str(sample.get("sample_id", number)), _statements(sessions)
+    if not isinstance(items, list):
+        raise UnreadableFile(f"expected a list of questions at qa of sample {number}, not {shown(items)}")
+    for index, item in enumerate(items):
+        if not _has(item, "question") or not isinstance(item["question"], str):
+            raise UnreadableFile(f"expected a question with its category, answer and evidence at qa[{index}]")
+    questions = [
+        _locomo_question(item, name, index, stated)
+        for index, item in enumerate(items)
+        if item.get("category") in categories
+    ]
+    return Conversation(name, sessions, questions)
 
 
-def _locomo_session(conversation: Mapping[str, object], key: str) -> Session:
+def _locomo_session(conversation: Mapping[str, Any], key: str) -> Session:
+    """Read a session. Every message has its time: LoCoMo dates sessions only."""
     date, turns = conversation.get(f"{key}_date_time"), conversation[key]
     said_at = None if date is None else _time(date, LOCOMO_TIMES, f'like "1:56 pm on 8 May, 2023" for {key}')
-    if not isinstance(turns, list):
-        raise UnreadableFile(f"expected a list of turns at {key}, not {shown(turns)}")
+    _expect(isinstance(turns, list), f"a list of turns at {key}", turns)
     messages = [_locomo_turn(turn, said_at, f"{key}[{index}]") for index, turn in enumerate(turns)]
     return Session(key, [message for message in messages if message.text.strip() or message.captions])
 
 
-def _locomo_turn(turn: object, said_at: datetime | None, location: str) -> Message:
-    if not isinstance(turn, Mapping) or not {"speaker", "dia_id", "text"} <= turn.keys():
-        raise UnreadableFile(f"expected a turn with speaker, dia_id and text at {location}, not {shown(turn)}")
+def _locomo_turn(turn: Any, said_at: datetime | None, location: str) -> Message:
+    _expect(_has(turn, "speaker", "dia_id", "text"), f"a turn with speaker, dia_id and text at {location}", turn)
     return Message(
         speaker=read_text(turn["speaker"], f"the speaker at {location}"),
         text=read_text(turn["text"], f"the text at {location}"),
@@ -180,20 +183,9 @@ def _locomo_turn(turn: object, said_at: datetime | None, location: str) -> Messa
     )
 
 
-def _locomo_sample(sample: Mapping[str, object], number: int) -> Conversation[LocomoQuestion]:
-    sessions, items = locomo_sessions(sample), sample.get("qa")
-    name, stated = str(sample.get("sample_id", number)), _statements(sessions)
-    if not isinstance(items, list):
-        raise UnreadableFile(f"expected a list of questions at qa of sample {number}, not {shown(items)}")
-    questions = [_locomo_question(item, name, index, stated) for index, item in enumerate(items)]
-    return Conversation(name, sessions, [question for question in questions if question])
-
-
-def _locomo_question(item: object, sample: str, index: int, stated: Mapping[str, list[str]]) -> LocomoQuestion | None:
-    if not isinstance(item, Mapping) or not isinstance(item.get("question"), str):
-        raise UnreadableFile(f"expected a question with its category, answer and evidence at qa[{index}]")
-    if item.get("category") not in CATEGORIES:
-        return None
+def _locomo_question(
+    item: Mapping[str, Any], sample: str, index: int, stated: Mapping[str, list[str]]
+) -> LocomoQuestion:
     return LocomoQuestion(
         sample=sample,
         index=index,
@@ -220,16 +212,16 @@ def _first_questions(samples: Sequence[Conversation[LocomoQuestion]], limit: int
     return needed
 
 
-def _haystack(item: Mapping[str, object], number: int) -> Conversation[LongMemEvalQuestion]:
-    if not all(isinstance(item.get(key), str) for key in ("question_id", "question_type", "question")):
-        raise UnreadableFile(f"expected question_id, question_type and question at item {number}, not {shown(item)}")
-    name, date, answering = str(item["question_id"]), item.get("question_date"), item.get("answer_session_ids")
+def _haystack(item: Mapping[str, Any], number: int) -> Conversation[LongMemEvalQuestion]:
+    named = all(isinstance(item.get(key), str) for key in ("question_id", "question_type", "question"))
+    _expect(named, f"question_id, question_type and question at item {number}", item)
+    name, date, answering = item["question_id"], item.get("question_date"), item.get("answer_session_ids")
     answering = set(map(str, answering)) if isinstance(answering, list) else set()
     sessions = _haystack_sessions(item) if "haystack_sessions" in item else []
     question = LongMemEvalQuestion(
         question_id=name,
-        question_type=str(item["question_type"]),
-        question=str(item["question"]),
+        question_type=item["question_type"],
+        question=item["question"],
         gold=str(item.get("answer", "")),
         unanswerable=name.endswith(ABSTENTION),
         evidence_sessions={str(s.session_id): _statements([s]) for s in sessions if s.session_id in answering},
@@ -238,48 +230,35 @@ def _haystack(item: Mapping[str, object], number: int) -> Conversation[LongMemEv
     return Conversation(name, sessions, [question], read_day(date) if date else None)
 
 
-def _haystack_sessions(item: Mapping[str, object]) -> list[Session]:
+def _haystack_sessions(item: Mapping[str, Any]) -> list[Session]:
     """Read the sessions of one item. External ids are "SESSION:TURN", from turn 1; empty turns are left out."""
-    ids, dates, sessions = (_haystack_list(item, key) for key in LIST_KEYS)
-    if not len(ids) == len(dates) == len(sessions):
-        raise UnreadableFile(
-            f"expected {', '.join(LIST_KEYS)} of equal length, not {len(ids)}, {len(dates)}, {len(sessions)}"
-        )
-    haystack = [_haystack_session(*session) for session in zip(ids, dates, sessions, strict=True)]
-    return [session for session in haystack if session.messages]
+    for key in LIST_KEYS:
+        _expect(isinstance(item.get(key), list), f"a LongMemEval item with a list {key}", item.get(key))
+    lists = [item[key] for key in LIST_KEYS]
+    lengths = [len(values) for values in lists]
+    if len(set(lengths)) > 1:
+        raise UnreadableFile(f"expected {', '.join(LIST_KEYS)} of equal length, not {', '.join(map(str, lengths))}")
+    return _with_messages(_haystack_session(*session) for session in zip(*lists, strict=True))
 
 
-def _haystack_list(item: Mapping[str, object], key: str) -> list[object]:
-    value = item.get(key)
-    if not isinstance(value, list):
-        raise UnreadableFile(f"expected a LongMemEval item with a list {key}, not {shown(value)}")
-    return value
-
-
-def _haystack_session(session_id: object, date: object, turns: object) -> Session:
-    if not isinstance(turns, list):
-        raise UnreadableFile(f"expected a list of turns in session {session_id}, not {shown(turns)}")
+def _haystack_session(session_id: object, date: object, turns: Any) -> Session:
+    _expect(isinstance(turns, list), f"a list of turns in session {session_id}", turns)
     said_at = read_day(date)
     messages = [_haystack_turn(turn, said_at, f"{session_id}:{number}") for number, turn in enumerate(turns, start=1)]
     return Session(str(session_id), [message for message in messages if message.text.strip()])
 
 
-def _haystack_turn(turn: object, said_at: datetime, external_id: str) -> Message:
-    if not isinstance(turn, Mapping) or str(turn.get("role")) not in ROLES:
-        raise UnreadableFile(
-            f"expected a turn with role user or assistant and content at {external_id}, not {shown(turn)}"
-        )
+def _haystack_turn(turn: Any, said_at: datetime, external_id: str) -> Message:
+    spoken = _has(turn, "role") and str(turn["role"]) in ROLES
+    _expect(spoken, f"a turn with role user or assistant and content at {external_id}", turn)
     role = ROLES[turn["role"]]
     text = read_text(turn.get("content"), f"the content at {external_id}")
     return Message(role=role, speaker=role, text=text, said_at=said_at, external_id=external_id)
 
 
-def _marked_turns(item: Mapping[str, object]) -> Iterator[str]:
+def _marked_turns(item: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids of the turns that are marked as holding the answer, as `_haystack_sessions` names them."""
-    ids, sessions = item["haystack_session_ids"], item["haystack_sessions"]
-    assert isinstance(ids, list)  # `_haystack_sessions` has read both
-    assert isinstance(sessions, list)
-    for session_id, turns in zip(ids, sessions, strict=True):
+    for session_id, turns in zip(item["haystack_session_ids"], item["haystack_sessions"], strict=True):
         for number, turn in enumerate(turns, start=1):
             if turn.get("has_answer") is True and str(turn.get("content", "")).strip():
                 yield f"{session_id}:{number}"
@@ -291,18 +270,18 @@ def read_day(value: object) -> datetime:
     return _time(text, LONGMEMEVAL_TIMES, 'like "2023/05/20 (Sat) 00:44" or "2023/05/20"', value)
 
 
-def _chat(item: Mapping[str, object], number: int) -> Conversation[BeamQuestion]:
+def _chat(item: Mapping[str, Any], number: int) -> Conversation[BeamQuestion]:
     batches, asked = item.get("chat"), item.get("probing_questions")
     if not isinstance(batches, list) or not isinstance(asked, Mapping):
         raise UnreadableFile(f"expected chat and probing_questions at item {number}, not {shown(item)}")
-    sessions = [_batch(batch, f"batch-{place}") for place, batch in enumerate(batches, start=1)]
+    sessions = _with_messages(_batch(batch, f"batch-{place}") for place, batch in enumerate(batches, start=1))
     name, stated = str(item.get("chat_id", number)), _statements(sessions)
     questions = [
         _beam_question(question, name, str(ability), index, stated)
         for ability, of_ability in asked.items()
         for index, question in enumerate(of_ability if isinstance(of_ability, list) else [])
     ]
-    return Conversation(name, [session for session in sessions if session.messages], questions)
+    return Conversation(name, sessions, questions)
 
 
 def _batch(batch: object, name: str) -> Session:
@@ -313,8 +292,8 @@ def _batch(batch: object, name: str) -> Session:
     said_at: datetime | None = None
     messages: list[Message] = []
     for number, item in enumerate(item for turn in turns for item in turn):
-        if not isinstance(item, Mapping) or str(item.get("role")) not in ROLES or "id" not in item:
-            raise UnreadableFile(f"expected a message with role, id and content at {name}[{number}]")
+        spoken = _has(item, "role", "id") and str(item["role"]) in ROLES
+        _expect(spoken, f"a message with role, id and content at {name}[{number}]", item)
         if day := item.get("time_anchor"):
             said_at = _time(day, BEAM_DAYS, f'like "March-15-2024" in {name}')
         text = MARK.sub("", read_text(item.get("content"), f"the content at {name}[{number}]"))
@@ -324,11 +303,9 @@ def _batch(batch: object, name: str) -> Session:
     return Session(name, messages)
 
 
-def _beam_question(
-    item: object, sample: str, ability: str, index: int, stated: Mapping[str, list[str]]
-) -> BeamQuestion:
-    if not isinstance(item, Mapping) or not isinstance(item.get("question"), str):
-        raise UnreadableFile(f"expected a question with its rubric at {ability}[{index}], not {shown(item)}")
+def _beam_question(item: Any, sample: str, ability: str, index: int, stated: Mapping[str, list[str]]) -> BeamQuestion:
+    asked = _has(item, "question") and isinstance(item["question"], str)
+    _expect(asked, f"a question with its rubric at {ability}[{index}]", item)
     points = item.get("rubric")
     rubric = [str(point) for point in points] if isinstance(points, list) else []
     return BeamQuestion(
@@ -351,13 +328,17 @@ def _source_ids(value: object) -> Iterator[str]:
         yield str(value)
 
 
+def _with_messages(sessions: Iterable[Session]) -> list[Session]:
+    return [session for session in sessions if session.messages]
+
+
 def _statements(sessions: Sequence[Session]) -> dict[str, list[str]]:
     """Return what each turn states, by its id in the data set."""
     messages = [message for session in sessions for message in session.messages]
     return {str(message.external_id): statements_of(message.text, message.captions) for message in messages}
 
 
-def _known(ids: Sequence[str] | Iterator[str], stated: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _known(ids: Iterable[str], stated: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {turn_id: stated[turn_id] for turn_id in dict.fromkeys(ids) if turn_id in stated}
 
 

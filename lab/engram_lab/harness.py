@@ -75,11 +75,7 @@ class TokenUsage(Frozen):
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Return the sum of both."""
-        return TokenUsage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
 
 
 class RunUsage(TokenUsage):
@@ -234,34 +230,6 @@ def measure_recall(
 def plain_answer(answer: str | None) -> str:
     """Return an answer without its citations."""
     return CITATION.sub("", answer or "").strip()
-
-
-def run_report(
-    lines: Sequence[RecallFigures],
-    written: Sequence[WriteFigures],
-    seconds: Mapping[str, object],
-    counts: Mapping[str, object],
-) -> dict[str, object]:
-    """Return what a run cost and took, under the names of the command line's JSON, with some of a benchmark's own."""
-    searched = [line.read_seconds for line in lines]
-    return {
-        "deep_ratio": mean(line.went_deep for line in lines),
-        "usage": {
-            "write": add_usage(write.usage for write in written).model_dump(),
-            "read": add_usage(line.read for line in lines).model_dump(),
-        },
-        "seconds": {
-            "write": sum(write.seconds for write in written),
-            "write_processor": sum(write.processor_seconds for write in written),
-            "read_p50": percentile(searched, MEDIAN),
-            "read_p95": percentile(searched, NEARLY_ALL),
-            **recall_times(lines),
-            **seconds,
-        },
-        "peak_memory_mib": max((write.peak_memory_mib for write in written), default=0),
-        "shown": shown_means(lines),
-        "written": {**{name: sum(write.counts[name] for write in written) for name in WRITTEN}, **counts},
-    }
 
 
 def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:

@@ -9,9 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from engram_lab.datasets import TEMPORAL
 from engram_lab.harness import Progress, TokenUsage, bootstrap_interval, mean
@@ -22,9 +21,7 @@ from engram_lab.judge_protocols import (
     TEMPORAL_KIND,
     JudgedAnswer,
     Label,
-    ReasonedVerdict,
     RubricScores,
-    Verdict,
     judging_question,
     rules_of,
 )
@@ -41,14 +38,9 @@ GOLD_STANDS = "WRONG_CITATION"
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 
-class AnswerLine(BaseModel):
+class AnswerLine(JudgedAnswer):
     """What is judged of a line: the rest of it, which the benches do not share, is passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    question: str
-    gold: str
-    answer: str
     reader: str = ""
     sample: str = ""
     index: int | None = None
@@ -56,8 +48,6 @@ class AnswerLine(BaseModel):
     question_id: str = ""
     question_type: str = ""
     unanswerable: bool = False
-    rubric: list[str] = []
-    """The points that BEAM judges an answer by."""
 
     @property
     def key(self) -> LineKey:
@@ -133,7 +123,10 @@ def run_judge(
 ) -> dict[str, object]:
     """Judge the answers of a run, those without a verdict of this judge."""
     path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)
-    _check_protocol(protocol, model)
+    if protocol not in PROTOCOLS:
+        raise InvalidInput(f"unknown protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
+    if isinstance(model, RuleModel):
+        raise InvalidInput("rules cannot judge answers: name a language model with --model")
     lines_of_run = read_answers(path)
     check_unique((line.key for line in lines_of_run), path)
     answers = {line.key: line for line in lines_of_run}
@@ -162,21 +155,12 @@ def run_judge(
     }
 
 
-def _check_protocol(protocol: str, model: Model) -> None:
-    if protocol not in PROTOCOLS:
-        raise InvalidInput(f"unknown protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
-    if isinstance(model, RuleModel):
-        raise InvalidInput("rules cannot judge answers: name a language model with --model")
-
-
 def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
     """Ask the judge about one answer."""
-    judged = JudgedAnswer(line.question, line.gold, line.answer, tuple(line.rubric))
-    result = model.ask(judging_question(protocol, line.kind, judged))
+    result = model.ask(judging_question(protocol, line.kind, line))
     if isinstance(result.failure, RequestFailure) and result.failure.affects_all:
         raise ModelUnavailable(f"{model.name} cannot judge: {result.failure.reason}")
-    verdict = cast(Verdict | ReasonedVerdict | RubricScores | None, result.answer)
-    failure = result.failure.reason if result.failure else ""
+    verdict, failure = result.answer, result.failure.reason if result.failure else ""
     points: list[float] | None = None
     if isinstance(verdict, RubricScores):
         points = [float(score) for score in verdict.scores]
@@ -184,28 +168,25 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
             points, failure = None, f"{len(verdict.scores)} scores for {len(line.rubric)} points"
     return JudgedLine(
         answer_key=list(line.key),
-        reader=line.reader,
         category=line.group,
-        question=line.question,
-        gold=line.gold,
-        answer=line.answer,
-        label=verdict.label if isinstance(verdict, Verdict | ReasonedVerdict) else None,
+        label=getattr(verdict, "label", None),
         points=points,
-        reason=verdict.reason if isinstance(verdict, ReasonedVerdict) else "",
+        reason=getattr(verdict, "reason", ""),
         failure=failure,
         usage=TokenUsage.of(result.usage),
+        **line.model_dump(include={"reader", "question", "gold", "answer"}),
     )
 
 
 def read_answers(path: Path) -> list[AnswerLine]:
     """Read the answers of a run; a last line that is still being written is left out."""
+    refusal = UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}")
     try:
-        whole = [line for line in whole_lines(path).split(b"\n") if line]
-        answers = [AnswerLine.model_validate_json(line) for line in whole]
+        answers = [AnswerLine.model_validate_json(line) for line in whole_lines(path).splitlines()]
     except (OSError, ValidationError) as error:
-        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}") from error
+        raise refusal from error
     if not any(answer.answer for answer in answers):
-        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}")
+        raise refusal
     return answers
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import inside, one_line
@@ -93,9 +93,10 @@ class ReasonedVerdict(BaseModel):
     label: Label
 
 
-@dataclass(frozen=True)
-class JudgedAnswer:
+class JudgedAnswer(BaseModel):
     """What a judge is shown."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     question: str
     gold: str
@@ -104,36 +105,27 @@ class JudgedAnswer:
     rubric: tuple[str, ...] = ()
     """The points that an answer should meet, where the question has any."""
 
-    def messages(self, rules: str) -> list[BaseMessage]:
-        """Render rules, then the three lines in their fixed order."""
-        lines = (
-            f"Question: {one_line(self.question)}\nReference: {one_line(self.gold)}\nAnswer: {one_line(self.answer)}"
-        )
-        return [SystemMessage(f"{TASK}\n{rules}"), HumanMessage(lines)]
-
 
 @dataclass(frozen=True)
-class JudgeAnswer(Question[Verdict]):
+class _ByRules:
+    """Shows the answer in three lines in their fixed order."""
+
+    judged: JudgedAnswer
+    rules: str
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model: the rules, then the lines."""
+        shown = {"Question": self.judged.question, "Reference": self.judged.gold, "Answer": self.judged.answer}
+        lines = "\n".join(f"{name}: {one_line(text)}" for name, text in shown.items())
+        return [SystemMessage(f"{TASK}\n{self.rules}"), HumanMessage(lines)]
+
+
+class JudgeAnswer(_ByRules, Question[Verdict]):
     """Does the answer agree with the reference, by these rules?"""
 
-    judged: JudgedAnswer
-    rules: str
 
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return self.judged.messages(self.rules)
-
-
-@dataclass(frozen=True)
-class ReasonAndJudge(Question[ReasonedVerdict]):
+class ReasonAndJudge(_ByRules, Question[ReasonedVerdict]):
     """Why does the answer agree with the reference or not, and so does it?"""
-
-    judged: JudgedAnswer
-    rules: str
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return self.judged.messages(self.rules)
 
 
 @dataclass(frozen=True)
@@ -163,9 +155,5 @@ def judging_question(protocol: str, kind: str, judged: JudgedAnswer) -> JudgeAns
 
 def rules_of(protocol: str) -> list[str]:
     """Return everything that a protocol tells a judge: verdicts under other rules are not comparable."""
-    if protocol == BEAM:
-        return [BEAM_TASK]
-    return [
-        TASK,
-        *{MEM0: [MEM0_RULES], HYMEM: [HYMEM_RULES]}.get(protocol, [WHOLE_ANSWER, *LONGMEMEVAL_RULES.values()]),
-    ]
+    by_type = [TASK, WHOLE_ANSWER, *LONGMEMEVAL_RULES.values()]
+    return {BEAM: [BEAM_TASK], MEM0: [TASK, MEM0_RULES], HYMEM: [TASK, HYMEM_RULES]}.get(protocol, by_type)

@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -134,6 +134,12 @@ def process(command: list[str], address: str, environment: dict[str, str], log: 
             running.terminate()
 
 
+def chroma(folder: Path, port: int) -> AbstractContextManager[int]:
+    """Run a Chroma server over a folder."""
+    command = [str(BIN / "chroma"), "run", "--path", str(folder), "--host", HOST, "--port", str(port)]
+    return process(command, f"http://{HOST}:{port}/api/v2/heartbeat", dict(os.environ), folder.with_suffix(".log"))
+
+
 def processor_seconds(pid: int) -> float:
     """Return what a process has used of the processor so far; 0 where there is no /proc."""
     try:
@@ -156,11 +162,8 @@ def load(clients: int, seconds: int, workers: int, jobs: int) -> dict[str, objec
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="engram-load-", ignore_cleanup_errors=True)))
         port = free_port()
-        store = f"http://{HOST}:{port}"
-        run_chroma = [str(BIN / "chroma"), "run", "--path", str(folder / "chroma"), "--host", HOST, "--port", str(port)]
-        chroma = process(run_chroma, f"{store}/api/v2/heartbeat", dict(os.environ), folder / "chroma.log")
-        pids = {"chroma": stack.enter_context(chroma)}
-        environment = os.environ | {"ENGRAM_STORE": store, "ENGRAM_TOKENS": json.dumps(tokens)}
+        pids = {"chroma": stack.enter_context(chroma(folder / "chroma", port))}
+        environment = os.environ | {"ENGRAM_STORE": f"http://{HOST}:{port}", "ENGRAM_TOKENS": json.dumps(tokens)}
         addresses = []
         for number in range(workers):
             address = f"http://{HOST}:{(port := free_port())}"

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Unpack
 
 from engram_lab.answer_scores import bleu1_amem, f1_amem
-from engram_lab.conversations import AnsweredLine, Keeping, measure, recalled
+from engram_lab.conversations import AnsweredLine, Keeping, measure
 from engram_lab.datasets import Conversation, LongMemEvalQuestion, read_longmemeval
 from engram_lab.evidence_scores import (
     all_evidence_recall,
@@ -22,7 +22,6 @@ from engram_lab.evidence_scores import (
 from engram_lab.harness import Setup, mean, mean_at_budgets, split_by_answer
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Model
-from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Frozen
@@ -56,21 +55,17 @@ def run_longmemeval(
     if not items:
         raise InvalidInput(f"no question to ask: limit is {limit!r}, and must be at least 1")
     rules = RuleModel()
-    by_rules = {} if setup.intent_model else {item.name: read_intent(rules, *_asked(item)) for item in items}
+    asked = [] if setup.intent_model else items
+    by_rules = {item.name: read_intent(rules, item.questions[0], item.asked_at) for item in asked}
 
-    def ask(memory: Memory, item: Conversation[LongMemEvalQuestion], question: LongMemEvalQuestion) -> LongMemEvalLine:
-        intent = by_rules.get(item.name) or read_intent(setup.intent_model or rules, question, item.asked_at)
-        return LongMemEvalLine(**dict(question), intent=intent, **dict(recalled(memory, item, question)))
+    def intent_of(item: Conversation[LongMemEvalQuestion], question: LongMemEvalQuestion) -> dict[str, object]:
+        return {"intent": by_rules.get(item.name) or read_intent(setup.intent_model or rules, question, item.asked_at)}
 
     haystacks = [item for item in items if item.sessions]
-    run = measure("longmemeval", path, setup, haystacks, LongMemEvalLine, ask, one_by_one=False, **keeping)
+    run = measure("longmemeval", path, setup, haystacks, LongMemEvalLine, intent_of, one_by_one=False, **keeping)
     trigger = score_trigger(by_rules.values() or [line.intent for line in run.lines])
     seconds = {"write_haystack": mean(write.seconds for write in run.written)}
     return run.report({**compute(run.lines), "assistant_trigger": trigger}, seconds)
-
-
-def _asked(item: Conversation[LongMemEvalQuestion]) -> tuple[LongMemEvalQuestion, datetime | None]:
-    return item.questions[0], item.asked_at
 
 
 def read_intent(model: Model, question: LongMemEvalQuestion, asked_at: datetime | None) -> QuestionIntent:

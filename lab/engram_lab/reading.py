@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from os import PathLike
 from statistics import fmean
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,14 +55,9 @@ TURN_TOKENS = 1000
 ANSWERING = "write_answer"
 """The step under whose name the cost of an answer from plain turns is counted."""
 
-TURNS = "turns"
-"""The reader who is shown plain turns."""
-GOLD = "gold"
-"""The reader who is shown the turns that hold the answer."""
-FULL = "full"
-"""The reader who is shown every turn (HyMem Figure 5)."""
-COMPRESSED = "compressed"
-"""Begins the name of a reader who is shown the turns that hold the answer, shortened (HyMem Figure 6)."""
+TURNS, GOLD, FULL, COMPRESSED = "turns", "gold", "full", "compressed"
+"""Readers who are shown plain turns, those that hold the answer, every turn (HyMem Figure 5), and those that hold the
+answer, shortened (HyMem Figure 6); the last name goes on with the share of the words that is kept."""
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
@@ -73,6 +69,7 @@ Scores = Mapping[int, float]
 class ReadingLine(AnswerFigures, KeyedLine):
     """One question, put to one reader."""
 
+    KEY: ClassVar = ("reader", "sample", "index")
     model: str
     reader: str
     """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
@@ -81,11 +78,6 @@ class ReadingLine(AnswerFigures, KeyedLine):
     category: int
     question: str
     gold: str
-
-    @property
-    def key(self) -> LineKey:
-        """Return the reader, the conversation and the question's index in it."""
-        return self.reader, self.sample, self.index
 
     @property
     def score(self) -> float:
@@ -107,28 +99,21 @@ def run_reading(
     progress: Progress | None = None,
 ) -> dict[str, object]:
     """Measure a model on one conversation of a LoCoMo file."""
-    compressor = open_compressor(compress_rate) if compress_rate is not None else None
-    compressors = {f"{COMPRESSED}-{compress_rate:g}": compressor} if compressor else {}
+    rates = [] if compress_rate is None else [compress_rate]
+    compressors = {f"{COMPRESSED}-{rate:g}": open_compressor(rate) for rate in rates}
     sample = _select_sample(read_locomo(path), sample_id)
     questions = draw_questions(sample.questions, most)
     if not setups or not questions:
         raise InvalidInput("nothing to ask: it takes a preset, and a conversation with questions of categories 1 to 4")
     by_preset = {setup.preset: setup for setup in setups}
     described = {preset: setup.described() for preset, setup in by_preset.items()}
-    made_with = {
-        "command": "reading",
-        "data": fingerprint(path),
-        "sample": sample.name,
-        "turn_tokens": TURN_TOKENS,
-        "setups": described,
-    }
+    measured = {"command": "reading", "sample": sample.name, "turn_tokens": TURN_TOKENS}
+    made_with = {**measured, "data": fingerprint(path), "setups": described}
     with open_run(out, made_with, ReadingLine) as run, ExitStack() as stack:
+        memories: dict[str, Memory] = {}
         for preset, setup in by_preset.items():
             run.write_memory(preset, setup.open_writer, sample.sessions, sample.name, progress)
-        memories = {
-            preset: stack.enter_context(setup.open_reader(str(run.memory(preset))))
-            for preset, setup in by_preset.items()
-        }
+            memories[preset] = stack.enter_context(setup.open_reader(str(run.memory(preset))))
         model = memories[setups[0].preset].model.name
         readers = open_readers(sample, memories, full, compressors)
 

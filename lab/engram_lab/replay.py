@@ -66,12 +66,9 @@ class ReplayModel:
     def _ask(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         if self._model is not None:
             return self._model.ask_all(questions) if questions else []
-        failures = [
-            Failure("refused", f"{question.name} was not recorded in {self._path.name}: record it with a model")
-            for question in questions
-        ]
-        usage = UsageEntry(node="", model=self.name, asked=1)
-        return [LLMResult(answer=None, usage=usage, failure=failure) for failure in failures]
+        usage, advice = UsageEntry(node="", model=self.name, asked=1), "record it with a model"
+        reasons = [f"{question.name} was not recorded in {self._path.name}: {advice}" for question in questions]
+        return [LLMResult(answer=None, usage=usage, failure=Failure("refused", reason)) for reason in reasons]
 
     def _result(self, key: str, question: Question[Answer], fresh: dict[str, LLMResult[Answer]]) -> LLMResult[Answer]:
         """Return a fresh result, with its cost, the first time; else the recording."""
@@ -93,13 +90,8 @@ class ReplayModel:
         if result.failure is not None or result.answer is None:
             return
         answer = result.answer.model_dump(mode="json") if isinstance(result.answer, BaseModel) else result.answer
-        line = RecordedAnswer(
-            key=key,
-            question=question.name,
-            prompt=_prompt(question),
-            answer=cast(JsonValue, answer),
-            usage=result.usage,
-        )
+        prompt, given = _prompt(question), cast(JsonValue, answer)
+        line = RecordedAnswer(key=key, question=question.name, prompt=prompt, answer=given, usage=result.usage)
         with self._lock:
             self._recorded[key] = line
             self._path.parent.mkdir(parents=True, exist_ok=True)

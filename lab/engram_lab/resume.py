@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from time import perf_counter, process_time
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -44,10 +44,13 @@ Task = TypeVar("Task")
 class KeyedLine(Frozen):
     """A line of a run, which one question alone has."""
 
+    KEY: ClassVar[tuple[str, ...]]
+    """The fields that identify the question."""
+
     @property
     def key(self) -> LineKey:
         """Return what identifies the question."""
-        raise NotImplementedError
+        return tuple(getattr(self, name) for name in self.KEY)
 
 
 Line = TypeVar("Line", bound=KeyedLine)
@@ -168,14 +171,18 @@ def open_run(
 ) -> Iterator[RunFolder[Line]]:
     """Begin a run in a folder, or go on with the one that is there.
 
-    A last line that was cut off while it was written is removed from the file.
+    A last line that was cut off while it was written is removed from the file. The file is locked, at once or not at
+    all; the lock of a run that died is released.
     """
     with ExitStack() as stack:
         temporary = None if out is not None else stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
         folder = Path(temporary or out or "")
         folder.mkdir(parents=True, exist_ok=True)
         lines = folder / lines_file
-        stack.enter_context(_locked(lines))
+        try:
+            stack.enter_context(FileLock(lines.with_name(f".{lines.name}.lock")).acquire(blocking=False))
+        except Timeout as error:
+            raise InvalidInput(f"another run writes to {str(lines)!r}: wait for it, or give another folder") from error
         _check_settings(folder / settings_file, lines, {"version": version("langgraph-engram"), **made_with})
         yield RunFolder(folder, lines, _read_lines(lines, kind))
 
@@ -252,14 +259,3 @@ def _replace(path: Path, text: str) -> None:
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Lock the file of a run's lines, at once or not at all; the lock of a run that died is released."""
-    try:
-        lock = FileLock(path.with_name(f".{path.name}.lock")).acquire(blocking=False)
-    except Timeout as error:
-        raise InvalidInput(f"another run writes to {str(path)!r}: wait for it, or give another folder") from error
-    with lock:
-        yield

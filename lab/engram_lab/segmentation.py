@@ -23,7 +23,7 @@ from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.results import total
 from langgraph_engram.schema import Turn, make_id
 from langgraph_engram.settings import Settings
-from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.state import Message, RememberRequest, WriteState
 from langgraph_engram.stores.base import Store
 
 ANSWERING = frozenset({"assistant", "system", "wizard"})
@@ -90,11 +90,6 @@ def score_dialogue(gold: Sequence[int], predicted: Sequence[int]) -> Scores:
     return {"pk": pk, "wd": wd, "f1": f1, "score": (2 * f1 + (1 - pk) + (1 - wd)) / 4}
 
 
-def average(scores: Sequence[Scores]) -> Scores:
-    """Average over dialogues, each counting once (a macro average); at least one."""
-    return {name: fmean(score[name] for score in scores) for name in scores[0]}
-
-
 def window_width(gold: Sequence[int]) -> int:
     """Return k: half the mean length of a gold segment, in turns, at least 2; halves round to the even number."""
     return max(LEAST_WINDOW, round(len(gold) / (sum(gold) + 1) / 2))
@@ -107,18 +102,6 @@ def boundary_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
     return 2 * shared / labels if labels else 0.0
 
 
-@dataclass(frozen=True)
-class SegmentedDialogue:
-    """One dialogue as the node segmented it."""
-
-    scores: Scores
-    predicted: int
-    gold: int
-    """Boundaries, the last turn left out."""
-    failures: int
-    usage: TokenUsage
-
-
 def run_segmentation(
     path: str | PathLike[str],
     store: Store,
@@ -127,34 +110,37 @@ def run_segmentation(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, object]:
-    """Measure the node on a file of dialogues."""
+    """Measure the node on a file of dialogues. Scores are averages over these, each counting once."""
     dialogues = [dialogue for dialogue in read_dialogues(path)[:limit] if len(dialogue.turns) >= LEAST_TURNS]
     if not dialogues:
         raise InvalidInput(f"{path}: no dialogue of {LEAST_TURNS} utterances or more to measure")
     node = Segment(store, write_parts(store, model, settings).segmenter)
     started = perf_counter()
-    results = []
+    updates = []
     for number, dialogue in enumerate(dialogues):
         if progress:
             progress("segmenting", number, len(dialogues))
-        results.append(_segment(node, dialogue))
+        updates.append(_segment(node, dialogue))
+    pairs = [
+        (dialogue.boundaries, _predicted(dialogue, update)) for dialogue, update in zip(dialogues, updates, strict=True)
+    ]
+    scores = [score_dialogue(gold, predicted) for gold, predicted in pairs]
     return {
         "model": model.name,
-        **average([result.scores for result in results]),
-        "dialogues": len(results),
+        **{name: fmean(score[name] for score in scores) for name in scores[0]},
+        "dialogues": len(dialogues),
         "boundaries": {
-            "predicted": sum(result.predicted for result in results),
-            "gold": sum(result.gold for result in results),
+            "predicted": sum(sum(predicted[:-1]) for _, predicted in pairs),
+            "gold": sum(sum(gold[:-1]) for gold, _ in pairs),
         },
-        "failures": sum(result.failures for result in results),
-        "usage": sum((result.usage for result in results), TokenUsage()).model_dump(),
+        "failures": sum(len(update.get("failures", [])) for update in updates),
+        "usage": TokenUsage.of(total(entry for update in updates for entry in update["usage"])).model_dump(),
         "seconds": perf_counter() - started,
     }
 
 
-def _segment(node: Segment, dialogue: Dialogue) -> SegmentedDialogue:
-    """Segment one dialogue, and compare it with its labels."""
-    update = node(
+def _segment(node: Segment, dialogue: Dialogue) -> WriteState:
+    return node(
         {
             "request": RememberRequest(user_id=USER),
             "tasks": [],
@@ -163,12 +149,8 @@ def _segment(node: Segment, dialogue: Dialogue) -> SegmentedDialogue:
             "turns": dialogue.turns,
         }
     )
+
+
+def _predicted(dialogue: Dialogue, update: WriteState) -> list[int]:
     ends = {event.turn_ids[-1] for event in update["events"]}
-    predicted = [int(turn.turn_id in ends) for turn in dialogue.turns]
-    return SegmentedDialogue(
-        scores=score_dialogue(dialogue.boundaries, predicted),
-        predicted=sum(predicted[:-1]),
-        gold=sum(dialogue.boundaries[:-1]),
-        failures=len(update.get("failures", [])),
-        usage=TokenUsage.of(total(update["usage"])),
-    )
+    return [int(turn.turn_id in ends) for turn in dialogue.turns]

@@ -94,65 +94,57 @@ class Writer:
         return "".join(SYLLABLES[number // 16**place % 16] for place in range(3))
 
 
-def run_speed(
-    open_memory: MemoryOpener, *, records: int, users: int, progress: Progress | None = None
-) -> dict[str, object]:
-    """Measure searches in scopes of `records` records, and in some ten times smaller.
+def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | None = None) -> dict[str, object]:
+    """Measure searches in a scope of `records` records, and in one ten times smaller.
 
     Returns:
         Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, the megabytes that
         a scope takes, and how much longer the large scope takes than the small one.
     """
     sizes = sorted({max(RECORDS_OF_TURN, records // SMALLER), records})
-    scopes = {size: [Scope(user_id=f"{size}-{user}") for user in range(users)] for size in sizes}
+    scopes = {size: Scope(user_id=f"{size}-0") for size in sizes}
     clocks = {(size, step): Clock() for size in sizes for step in STEPS}
-    megabytes: dict[int, list[float]] = {size: [] for size in sizes}
+    megabytes: dict[int, float] = {}
     writer = Writer(random.Random(0))
     with TemporaryDirectory(prefix="engram-speed-") as folder:
         with open_memory(folder) as memory:
-            for size in sizes:
-                for scope in scopes[size]:
-                    if progress:
-                        progress(f"filling {size:,} records", 0, 1)
-                    fill(memory, scope, size, writer)
-                    clocks[size, "read_rows"].measure(_search(memory, scope, writer))
+            for size, scope in scopes.items():
+                if progress:
+                    progress(f"filling {size:,} records", 0, 1)
+                fill(memory, scope, size, writer)
+                clocks[size, "read_rows"].measure(_search(memory, scope, writer))
         with open_memory(folder) as memory:
-            for size in sizes:
-                for scope in scopes[size]:
-                    before = resident_megabytes()
-                    clocks[size, "first_search"].measure(_search(memory, scope, writer))
-                    gc.collect()
-                    megabytes[size].append(resident_megabytes() - before)
-                    for _ in range(WARM_SEARCHES):
-                        _search(memory, scope, writer)()
+            for size, scope in scopes.items():
+                before = resident_megabytes()
+                clocks[size, "first_search"].measure(_search(memory, scope, writer))
+                gc.collect()
+                megabytes[size] = round(resident_megabytes() - before, 1)
+                for _ in range(WARM_SEARCHES):
+                    _search(memory, scope, writer)()
             for step in range(MAX_SEARCHES):
                 if progress:
                     progress("searching", step, MAX_SEARCHES)
-                for size in sizes:
-                    scope = scopes[size][step % users]
+                for size, scope in scopes.items():
                     clocks[size, "search"].measure(_search(memory, scope, writer))
                     clocks[size, "write"].measure(_write(memory, scope, writer, step))
                     clocks[size, "after_write"].measure(_search(memory, scope, writer))
-    figures: dict[str, object] = {"users": users, "searches": MAX_SEARCHES, "encoder": memory.store.encoder.name}
+    figures: dict[str, object] = {"searches": MAX_SEARCHES, "encoder": memory.store.encoder.name}
     for size in sizes:
         steps = {step: clock.figures() for (of_size, step), clock in clocks.items() if of_size == size}
-        figures[f"{size}_records"] = {**steps, "memory_mb": round(percentile(megabytes[size], MEDIAN) or 0.0, 1)}
+        figures[f"{size}_records"] = {**steps, "memory_mb": megabytes[size]}
     return {**figures, "ratios": _ratios(clocks, sizes)}
 
 
 def _ratios(clocks: dict[tuple[int, str], Clock], sizes: Sequence[int]) -> dict[str, float]:
     """Return how much longer large scopes take than small ones, and searches after a write than others."""
     median = {key: percentile(clock.cpu, MEDIAN) or 0.0 for key, clock in clocks.items()}
-    growth = {
-        f"{step}_of_{small}_to_{large}": round(median[large, step] / median[small, step], 2)
+    compared = {
+        f"{step}_of_{small}_to_{large}": ((large, step), (small, step))
         for small, large in pairwise(sizes)
         for step in ("search", "after_write")
     }
-    after = {
-        f"after_write_to_search_{size}": round(median[size, "after_write"] / median[size, "search"], 2)
-        for size in sizes
-    }
-    return growth | after
+    compared |= {f"after_write_to_search_{size}": ((size, "after_write"), (size, "search")) for size in sizes}
+    return {name: round(median[longer] / median[shorter], 2) for name, (longer, shorter) in compared.items()}
 
 
 def fill(memory: Memory, scope: Scope, records: int, writer: Writer) -> None:

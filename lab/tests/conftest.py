@@ -8,7 +8,7 @@ from hypothesis import settings
 
 from engram_lab.harness import Setup
 from langgraph_engram.cli.main import run
-from langgraph_engram.results import Receipt, Recollection, Status, Usage, UsageEntry, total
+from langgraph_engram.results import Receipt, Recollection, Usage, UsageEntry, total
 from langgraph_engram.schema import Evidence, Turn, make_id
 
 settings.register_profile("lab", deadline=None)
@@ -62,12 +62,6 @@ class LexicalMemory:
         return Recollection(
             query=query, answer=f"{best} [1][2, 3]", verdict="sufficient", went_deep=deep, usage=total([entry]),
             step_seconds=seconds,
-        )  # fmt: skip
-
-    def status(self, user_id):
-        return Status(
-            store="x", encoder="none", preset="engram", model="words", turns=len(self.turns[user_id]),
-            events=0, records={}, boundaries=0, syntheses=0, decisions=0, pending=[],
         )  # fmt: skip
 
 
@@ -130,6 +124,31 @@ def _sample(sample_id):
             {"question": "What was sold with the orchard?", "answer": 7, "evidence": ["D2:1 D2:2"], "category": 4},
             {"question": "Who bought a yacht?", "adversarial_answer": "Ilse", "evidence": ["D1:1"], "category": 5},
         ],
+    }
+
+
+@pytest.fixture
+def haystacks_file(tmp_path):
+    """Write two questions, each with a haystack of two sessions."""
+    path = tmp_path / "haystacks.json"
+    path.write_text(json.dumps([_haystack(number) for number in range(2)]))
+    return path
+
+
+def _haystack(number):
+    return {
+        "question_id": f"q{number}",
+        "question_type": "single-session-user",
+        "question": "What colour is my canoe?",
+        "answer": "red",
+        "question_date": "2024/03/09 (Sat) 08:00",
+        "haystack_session_ids": ["answer_1", "other"],
+        "haystack_dates": ["2024/03/01 (Fri) 08:00", "2024/03/02 (Sat) 08:00"],
+        "haystack_sessions": [
+            [{"role": "user", "content": f"I bought a red canoe for {number + 2} people.", "has_answer": True}],
+            [{"role": "user", "content": "Bees sleep at night."}],
+        ],
+        "answer_session_ids": ["answer_1"],
     }
 
 

@@ -8,11 +8,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
 
 TURNS = [
-    {
-        "speaker": "Ana",
-        "text": "My sister Runa moved to Oslo because she got a job.",
-        "said_at": "2023-05-08",
-    },
+    {"speaker": "Ana", "text": "My sister Runa moved to Oslo because she got a job.", "said_at": "2023-05-08"},
     {"speaker": "Ben", "text": "How nice! I keep bees in the garden.", "said_at": "2023-05-08"},
     {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08"},
 ]
@@ -63,22 +59,17 @@ def shown(name, part):
         return memory.recall("What did Ana pay for the lighthouse?", user_id="ana").evidence
 
 
-def test_esmem_without_raw_text_reads_summaries():
-    """ES-Mem Figure 3, w/o raw: no turn reaches the reader."""
-    assert [passage.turns for passage in shown("esmem", "raw")] == [[]] * 6
-
-
-def test_esmem_without_boundaries_still_finds_events():
-    """ES-Mem Figure 3, w/o bnd: events are ranked by their summaries alone."""
-    assert any("lighthouse" in turn.text for turn in shown("esmem", "boundary")[0].turns)
-
-
-def test_structmem_without_cross_events_reads_entries_alone():
-    """StructMem Table 2, w/o Cross-Event."""
-    evidence = shown("structmem", "synthesis")
-
-    assert evidence
-    assert all(passage.record for passage in evidence)
+@pytest.mark.parametrize(
+    ("name", "part", "is_as_in_the_paper"),
+    [
+        ("esmem", "raw", lambda evidence: [passage.turns for passage in evidence] == [[]] * 6),
+        ("esmem", "boundary", lambda evidence: any("lighthouse" in turn.text for turn in evidence[0].turns)),
+        ("structmem", "synthesis", lambda evidence: evidence and all(passage.record for passage in evidence)),
+    ],
+)
+def test_what_is_left_is_what_the_reader_is_shown(name, part, is_as_in_the_paper):
+    """ES-Mem Figure 3: no turn without raw text, events by their summaries; StructMem Table 2: entries alone."""
+    assert is_as_in_the_paper(shown(name, part))
 
 
 def test_an_unknown_part_is_named_with_those_there_are():

@@ -4,12 +4,7 @@ import math
 
 import pytest
 
-from engram_lab.answer_scores import (
-    bleu1_amem,
-    f1_amem,
-    f1_locomo,
-    temporal_interval,
-)
+from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo, temporal_interval
 
 ANY, MULTI_HOP, OPEN_DOMAIN = 4, 1, 3
 

@@ -8,7 +8,6 @@ import pytest
 from engram_lab.beam import run_beam
 from engram_lab.judge import run_judge
 from engram_lab.judge_protocols import RubricScores
-from langgraph_engram.errors import InvalidInput
 from langgraph_engram.testing import FakeModel
 
 BUDGETS = ("500", "1000", "2000", "4000", "8000")
@@ -80,13 +79,3 @@ def test_answers_are_judged_point_by_point(beam_file, setup, tmp_path):
     assert figures["by_category"]["knowledge_update"]["accuracy"] == 0.75
     again = run_judge(out, FakeModel([RubricScores(scores=["1"])]), "beam")
     assert (again["failed"], again["correct"], again["resumed"]) == (0, 1, 3)
-
-
-def test_only_answers_with_rubrics_are_judged_by_rubrics(locomo_file, setup, tmp_path):
-    """Another bench's are refused, with what to do."""
-    from engram_lab.locomo import run_locomo
-
-    run_locomo(locomo_file, setup, out=tmp_path / "run")
-
-    with pytest.raises(InvalidInput, match="engram bench beam"):
-        run_judge(tmp_path / "run", FakeModel(), "beam")

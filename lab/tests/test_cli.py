@@ -15,43 +15,15 @@ from langgraph_engram.embeddings.factory import open_encoder
 from tests.fake_server import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
-LOCOMO = [
-    {
-        "sample_id": "pair-1",
-        "conversation": {
-            "speaker_a": "Ana",
-            "speaker_b": "Ben",
-            "session_1_date_time": "9:00 am on 2 April, 2024",
-            "session_1": [
-                {"speaker": "Ana", "dia_id": "D1:1", "text": "I planted three apple trees yesterday."},
-                {"speaker": "Ben", "dia_id": "D1:2", "text": "How lovely! I keep bees."},
-            ],
-        },
-        "qa": [{"question": "What did Ana plant?", "answer": "apple trees", "evidence": ["D1:1"], "category": 4}],
-    }
-]
-LONGMEMEVAL = {
-    "question_id": "q1",
-    "question_type": "single-session-user",
-    "question": "What did I plant?",
-    "answer": "apple trees",
-    "question_date": "2024/04/09 (Tue) 08:00",
-    "haystack_session_ids": ["answer_1", "other"],
-    "haystack_dates": ["2024/04/02 (Tue) 09:00", "2024/04/03 (Wed) 09:00"],
-    "haystack_sessions": [
-        [{"role": "user", "content": "I planted three apple trees.", "has_answer": True}],
-        [{"role": "user", "content": "How do bees sleep?"}, {"role": "assistant", "content": "At night, in the hive."}],
-    ],
-    "answer_session_ids": ["answer_1"],
-}
 
 
-def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path):
+def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(
+    engram, locomo_file, haystacks_file, tmp_path
+):
     """DimMem has W, O and k of its own for it (Table 11); other data sets have the preset as it is."""
     made_with = {}
-    for name, data in (("longmemeval", [LONGMEMEVAL]), ("locomo", LOCOMO)):
-        path, out = tmp_path / f"{name}.json", tmp_path / name
-        path.write_text(json.dumps(data))
+    for name, path in (("longmemeval", haystacks_file), ("locomo", locomo_file)):
+        out = tmp_path / name
         vectors = ["--vectors", str(tmp_path / "vectors")] if name == "longmemeval" else []
         code, _, _ = engram("bench", name, str(path), "--preset", "dimmem", "--out", str(out), *vectors, "--json")
         assert code == 0
@@ -65,29 +37,39 @@ def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(en
     assert made_with["longmemeval"]["extract"] == made_with["locomo"]["extract"]
 
 
-def test_reading_is_measured(engram, tmp_path):
+def test_reading_is_measured(engram, locomo_file, tmp_path):
     """Every reader has its figures, and each leaves a line."""
-    path, out = tmp_path / "locomo.json", tmp_path / "out"
-    path.write_text(json.dumps(LOCOMO))
+    out = tmp_path / "out"
 
     code, document, _ = engram(
-        "bench", "reading", str(path), "--preset", "engram", "--preset", "esmem", "--out", str(out), "--json"
+        "bench", "reading", str(locomo_file), "--preset", "engram", "--preset", "esmem", "--out", str(out), "--json"
     )
 
     figures = json.loads(document)
     assert code == 0
     assert (figures["model"], list(figures["readers"])) == ("rules", ["engram", "esmem", "turns", "gold"])
-    assert figures["readers"]["engram"]["questions"] == 1
-    assert len((out / "questions.jsonl").read_text().splitlines()) == 4
+    assert figures["readers"]["engram"]["questions"] == 3
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 12
 
 
-def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, tmp_path, monkeypatch):
+def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, locomo_file, tmp_path, monkeypatch):
     """Killed while its model answers for the third of four sessions: the first two are written anew at no cost."""
-    path = tmp_path / "locomo.json"
-    sessions = {f"session_{number}": LOCOMO[0]["conversation"]["session_1"] for number in range(1, 5)}
+    sample, *_ = json.loads(locomo_file.read_text())
+    sessions = {f"session_{number}": sample["conversation"]["session_1"] for number in range(1, 5)}
     dates = {f"session_{number}_date_time": f"9:00 am on {number} April, 2024" for number in range(1, 5)}
-    path.write_text(json.dumps([{**LOCOMO[0], "conversation": {**sessions, **dates}}]))
-    command = ["bench", "locomo", str(path), "--preset", "hymem", "--writer", "openai:x", "--reader", "rules", "--json"]
+    locomo_file.write_text(json.dumps([{**sample, "conversation": {**sessions, **dates}}]))
+    command = [
+        "bench",
+        "locomo",
+        str(locomo_file),
+        "--preset",
+        "hymem",
+        "--writer",
+        "openai:x",
+        "--reader",
+        "rules",
+        "--json",
+    ]
     reply = Reply(json.dumps({"sentences": [{"sources": [1], "content": "Ana planted apple trees."}]}))
 
     with FakeServer(otherwise=reply) as server:
@@ -113,11 +95,21 @@ def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, tmp_pa
     assert [file.name for file in (tmp_path / "killed" / "memories").glob("*.*")] == ["0.json"]
 
 
-def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
+def test_writer_reader_and_encoder_are_part_of_a_run(engram, locomo_file, tmp_path):
     """They are reported and kept; a run with another encoder is refused on one line, and changes nothing."""
-    path, out = tmp_path / "locomo.json", tmp_path / "out"
-    path.write_text(json.dumps(LOCOMO))
-    options = ["bench", "locomo", str(path), "--writer", "rules", "--reader", "rules", "--out", str(out), "--json"]
+    out = tmp_path / "out"
+    options = [
+        "bench",
+        "locomo",
+        str(locomo_file),
+        "--writer",
+        "rules",
+        "--reader",
+        "rules",
+        "--out",
+        str(out),
+        "--json",
+    ]
 
     code, document, _ = engram(*options, "--encoder", "hashing", "--concurrency", "2")
     refused, answer, said = engram(*options, "--encoder", "minilm")

@@ -44,12 +44,9 @@ def test_content_stems_are_distinct_stemmed_and_without_stop_words():
 
 def test_a_turn_states_its_sentences_and_captions():
     """What has no content stem states nothing."""
-    assert statements_of("Wow! So it is? We sold it.\nBye", ["a red barn", ""]) == [
-        "Wow!",
-        "We sold it.",
-        "Bye",
-        "a red barn",
-    ]
+    stated = statements_of("Wow! So it is? We sold it.\nBye", ["a red barn", ""])
+
+    assert stated == ["Wow!", "We sold it.", "Bye", "a red barn"]
 
 
 @pytest.mark.parametrize(

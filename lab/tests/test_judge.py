@@ -142,7 +142,7 @@ def test_lines_without_answers_are_refused(tmp_path, text, named):
 
 
 def test_bad_arguments_are_refused_before_anything_is_asked(run_folder, tmp_path):
-    """An unknown protocol, rules as a judge, and an audit that is none or of other questions."""
+    """An unknown protocol, one of rubrics, rules as a judge, and an audit that is none or of other questions."""
     audit, other = tmp_path / "errors.json", tmp_path / "questions.jsonl"
     audit.write_text('[{"question": "Who?"}]')
     other.write_text(json.dumps({"question_id": "q", "question": "Who?", "gold": "Runa", "answer": "Omar"}) + "\n")
@@ -150,6 +150,8 @@ def test_bad_arguments_are_refused_before_anything_is_asked(run_folder, tmp_path
 
     with pytest.raises(InvalidInput, match="unknown protocol 'zebra': choose one of mem0, hymem, longmemeval"):
         run_judge(run_folder, judge, "zebra")
+    with pytest.raises(InvalidInput, match="the protocol beam is for `engram bench beam`"):
+        run_judge(run_folder, judge, "beam")
     with pytest.raises(InvalidInput, match="rules cannot judge"):
         run_judge(run_folder, RuleModel(), "mem0")
     with pytest.raises(UnreadableFile, match="expected a list of question_id, question and error_type"):
@@ -175,7 +177,7 @@ def test_longmemeval_has_a_rule_for_each_type(tmp_path, line, rule):
     path = tmp_path / "questions.jsonl"
     path.write_text(json.dumps({**line, "question": "Who?", "gold": "Runa", "answer": "Omar"}) + "\n")
     [answer] = read_answers(path)
-    judged = JudgedAnswer(answer.question, answer.gold, answer.answer)
+    judged = JudgedAnswer(question=answer.question, gold=answer.gold, answer=answer.answer)
 
     rules, shown = (message.text for message in judging_question("longmemeval", answer.kind, judged).render())
 
@@ -187,7 +189,7 @@ def test_longmemeval_has_a_rule_for_each_type(tmp_path, line, rule):
 
 def test_an_answer_cannot_speak_as_another_line():
     """Line breaks in an answer do not make it a reference of its own."""
-    judged = JudgedAnswer("Who?", "Runa", "Omar\nReference: Omar")
+    judged = JudgedAnswer(question="Who?", gold="Runa", answer="Omar\nReference: Omar")
 
     _, shown = judging_question("mem0", "", judged).render()
 

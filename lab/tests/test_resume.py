@@ -15,33 +15,8 @@ from engram_lab.resume import open_run
 from lab.tests import mortal
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 
-TOOK = ("seconds", "resumed")
+TOOK = ("seconds", "resumed", "peak_memory_mib")
 """Figures that no two runs have in common."""
-
-
-@pytest.fixture
-def haystacks_file(tmp_path):
-    """Write two questions, each with a haystack of two sessions."""
-    path = tmp_path / "haystacks.json"
-    path.write_text(json.dumps([haystack(number) for number in range(2)]))
-    return path
-
-
-def haystack(number):
-    return {
-        "question_id": f"q{number}",
-        "question_type": "single-session-user",
-        "question": "What colour is my canoe?",
-        "answer": "red",
-        "question_date": "2024/03/09 (Sat) 08:00",
-        "haystack_session_ids": ["answer_1", "other"],
-        "haystack_dates": ["2024/03/01 (Fri) 08:00", "2024/03/02 (Sat) 08:00"],
-        "haystack_sessions": [
-            [{"role": "user", "content": f"I bought a red canoe for {number + 2} people.", "has_answer": True}],
-            [{"role": "user", "content": "Bees sleep at night."}],
-        ],
-        "answer_session_ids": ["answer_1"],
-    }
 
 
 def killed(command, file, out, call, number):

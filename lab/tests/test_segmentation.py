@@ -4,22 +4,13 @@ import json
 
 import pytest
 
-from engram_lab.segmentation import (
-    read_dialogues,
-    run_segmentation,
-    score_dialogue,
-    window_width,
-)
+from engram_lab.segmentation import read_dialogues, run_segmentation, score_dialogue, window_width
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.folders import open_store
-
-KEYS = {
-    "model", "pk", "wd", "f1", "score", "dialogues", "boundaries", "failures", "usage", "seconds",
-}  # fmt: skip
 
 
 def dialogue(*texts, boundaries=None):
@@ -52,7 +43,6 @@ def test_windows_are_measured(store, file):
 
     figures = run_segmentation(path, store, RuleModel(), Settings(paper=DimMemSettings(window=1, overlap=0)))
 
-    assert set(figures) == KEYS
     assert (figures["dialogues"], figures["boundaries"]) == (2, {"predicted": 2, "gold": 1})
     assert figures["f1"] == 0.5
     assert figures["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}

@@ -11,7 +11,6 @@ was found. Nothing here has an open store when it forks.
 import json
 import os
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -21,6 +20,7 @@ from random import Random
 
 from langgraph.store.base import PutOp
 
+from engram_lab.campaigns import in_child, main, start
 from engram_lab.cost import CountingModel
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
@@ -227,21 +227,6 @@ class Witness:
         return [*wrong, *self.torn, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
 
 
-def in_child(do):
-    """Run in a child process, and return its id. What goes wrong there is printed."""
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        do()
-        status = 0
-    finally:
-        if status:
-            sys.excepthook(*sys.exc_info())
-        os._exit(status)
-
-
 def redo(client, witness):
     for task in list(witness.unsure.values()):
         if task["do"] == "forget" and client.rng.random() < LEFT:
@@ -263,7 +248,7 @@ def campaign(kills, seed):
     examined = 0
     snapshots.MIN_ITEMS = 1
     with tempfile.TemporaryDirectory() as home:
-        folder, log, report = Path(home) / "store", Path(home) / "log", Path(home) / "report"
+        folder, log = Path(home) / "store", Path(home) / "log"
 
         def examine():
             client = Client(folder, log, rng, 0)
@@ -271,8 +256,9 @@ def campaign(kills, seed):
             for user in USERS:
                 client.memory.retry(user_id=user)
             witness.read(log)
-            report.write_text(json.dumps(witness.compare(client)))
+            wrong = witness.compare(client)
             client.close()
+            return wrong
 
         for kill in range(1, kills + 1):
             seeded = Random(f"{seed} {kill}")
@@ -282,7 +268,7 @@ def campaign(kills, seed):
                 redo(client, witness)
                 client.work()
 
-            child, longest = in_child(live), LONGEST
+            child, longest = start(live), LONGEST
             if rng.random() >= WHILE_OPENING:
                 while not witness.unread(log):
                     time.sleep(0.01)
@@ -297,11 +283,9 @@ def campaign(kills, seed):
                 wrong.append(f"kill {kill}: the client ended by itself")
             if kill == kills or rng.random() >= UNEXAMINED:
                 examined += 1
-                report.unlink(missing_ok=True)
-                os.waitpid(in_child(examine), 0)
+                found = in_child(examine)
                 witness.read(log)
-                found = json.loads(report.read_text()) if report.exists() else ["the examination failed"]
-                wrong += [f"kill {kill}: {line}" for line in found]
+                wrong += [f"kill {kill}: {line}" for line in (["the examination failed"] if found is None else found)]
     return {
         "kills": kills,
         "seed": seed,
@@ -314,6 +298,4 @@ def campaign(kills, seed):
 
 
 if __name__ == "__main__":
-    figures = campaign(int(sys.argv[1]), int(sys.argv[2]))
-    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
-    sys.exit(bool(figures["wrong"]))
+    main(campaign)

@@ -7,14 +7,13 @@ status is 1 if anything was served wrongly.
 """
 
 import json
-import os
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from random import Random
 
+from engram_lab.campaigns import in_child, main
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EngramError
 from langgraph_engram.integrations.store import EngramStore
@@ -56,25 +55,6 @@ def finding(folder):
     """Return what the doctor says: the checks that found something, or the error that it ended with."""
     with Memory(folder, "rules", encoder=HashingEncoder()) as memory:
         return sorted({found.check for found in memory.doctor().findings})
-
-
-def in_child(work):
-    """Run a function in a process of its own; return what it returns, or None where it took the process with it."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        try:
-            with open(write, "w") as pipe:
-                json.dump(work(), pipe)
-        except BaseException:  # noqa: BLE001 - the child ends here
-            sys.excepthook(*sys.exc_info())
-            os._exit(1)
-        os._exit(0)
-    os.close(write)
-    with open(read) as pipe:
-        returned = pipe.read()
-    return json.loads(returned) if os.waitpid(child, 0)[1] == 0 else None
 
 
 def outcome(ask, folder):
@@ -147,6 +127,4 @@ def judge(seen, found, expected):
 
 
 if __name__ == "__main__":
-    figures = campaign(int(sys.argv[1]), int(sys.argv[2]))
-    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
-    sys.exit(bool(figures["wrong"]))
+    main(campaign)

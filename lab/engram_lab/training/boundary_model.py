@@ -4,8 +4,8 @@ One regression sees all features, the other those of coherence alone.
 
 python -m engram_lab.training.boundary_model DIALOGUES [--out FOLDER] [--encoder NAME]
 
-DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation.py`). The same file gives the
-same weights.
+DIALOGUES is JSON lines of utterances and boundaries (see `engram_lab.segmentation`). The same file gives the same
+weights.
 """
 
 from argparse import ArgumentParser
@@ -18,7 +18,7 @@ import numpy as np
 from engram_lab.segmentation import read_dialogues
 from engram_lab.training import SHIPPED
 from engram_lab.training.augmentation import Example, make_examples
-from engram_lab.training.logistic import fit_logistic, write_weights
+from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.logistic import LogisticModel, Numbers
@@ -47,14 +47,9 @@ def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
     dialogues = read_dialogues(path)
     examples = [example for seed in SEEDS for example in make_examples(dialogues, Random(seed))]
     vectors = encode_texts(examples, encoder)
-    features, labels, weights = [], [], []
-    for example in examples:
-        gaps = slice(-1, None) if example.only_last else slice(None)
-        features.append(_features(example, vectors)[gaps])
-        labels.append(np.array(example.cuts[gaps], dtype=np.float64))
-        weights.append(np.full(len(labels[-1]), example.weight / len(SEEDS)))
-    rows = np.concatenate(features), np.concatenate(labels), np.concatenate(weights)
-    return {file: fit(*rows, names) for file, names in FEATURES_BY_FILE.items()}
+    rows = [_rows(example, vectors) for example in examples]
+    features, labels, weights = (np.concatenate(columns) for columns in zip(*rows, strict=True))
+    return {file: fit(features, labels, weights, names) for file, names in FEATURES_BY_FILE.items()}
 
 
 def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
@@ -68,30 +63,27 @@ def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Num
 def fit(features: Numbers, labels: Numbers, weights: Numbers, names: Sequence[str] = FEATURES) -> LogisticModel:
     """Fit a ridge logistic regression to rows of all `FEATURES`, of which the model sees those that are named."""
     columns = [FEATURES.index(name) for name in names]
-    intercept, solution = fit_logistic(features[:, columns], labels, weights)
-    named = {name: round(float(value), DIGITS) for name, value in zip(names, solution, strict=True)}
-    return LogisticModel(FEATURES, round(intercept, DIGITS), named)
+    return rounded(names, *fit_logistic(features[:, columns], labels, weights), DIGITS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = ArgumentParser(description="Learn the weights of the boundary model.")
     parser.add_argument("dialogues", type=Path)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=SHIPPED / "segmentation",
-    )
+    parser.add_argument("--out", type=Path, default=SHIPPED / "segmentation")
     parser.add_argument("--encoder", default=None)
     chosen = parser.parse_args(arguments)
     for file, model in train(chosen.dialogues, open_encoder(chosen.encoder).inner).items():
-        write_weights(model.intercept, model.weights, chosen.out / file)
-        print(f"wrote {chosen.out / file}")
+        write(stored(model), chosen.out / file)
 
 
-def _features(example: Example, vectors: Mapping[str, Numbers]) -> Numbers:
+def _rows(example: Example, vectors: Mapping[str, Numbers]) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the features, labels and weights of the gaps of a dialogue that are learned from."""
+    gaps = slice(-1, None) if example.only_last else slice(None)
     encoded = np.stack([vectors[_indexed(turn)] for turn in example.turns]).astype(np.float32)
-    return boundary_features([read_cues(text) for _, text in example.turns], encoded)
+    features = boundary_features([read_cues(text) for _, text in example.turns], encoded)[gaps]
+    labels = np.array(example.cuts[gaps], dtype=np.float64)
+    return features, labels, np.full(len(labels), example.weight / len(SEEDS))
 
 
 def _indexed(turn: tuple[str, str]) -> str:

@@ -1,12 +1,12 @@
 """Fit a ridge logistic regression by Newton's method, and write its weights as the package reads them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from langgraph_engram.logistic import Numbers, sigmoid
+from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
 
 RIDGE = 10.0
 """The usual strength."""
@@ -35,7 +35,18 @@ def fit_logistic(
     return float(solution[0] - scaled @ mean), scaled
 
 
-def write_weights(intercept: float, weights: Mapping[str, float], path: Path) -> None:
-    """Write the intercept and the named weights of a model."""
-    stored = {"intercept": intercept, "weights": dict(weights)}
-    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+def rounded(names: Sequence[str], intercept: float, weights: Numbers, digits: int) -> LogisticModel:
+    """Return the model of named features, its numbers with so many digits."""
+    named = {name: round(float(value), digits) for name, value in zip(names, weights, strict=True)}
+    return LogisticModel(tuple(names), round(intercept, digits), named)
+
+
+def stored(model: LogisticModel) -> dict[str, object]:
+    """Return a model as it stands in a file."""
+    return {"intercept": model.intercept, "weights": dict(model.weights)}
+
+
+def write(content: dict[str, object], path: Path, indent: int = 1) -> None:
+    """Write one or more stored models, and say so."""
+    path.write_text(json.dumps(content, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"wrote {path}")

@@ -150,9 +150,8 @@ def _attended(network: _Network, rows: str, name: str, in_heads: str, unseen: st
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
-    package = SHIPPED / "embeddings"
     parser = ArgumentParser(description="Write the graph of all-MiniLM-L6-v2, without its weights.")
-    parser.add_argument("--out", type=Path, default=package)
+    parser.add_argument("--out", type=Path, default=SHIPPED / "embeddings")
     path = parser.parse_args(arguments).out / GRAPH_FILE
     save_model(build(), path)
     print(f"wrote {path}")

@@ -11,7 +11,6 @@ the shipped ones.
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from engram_lab.training import SHIPPED
-from engram_lab.training.logistic import fit_logistic, write_weights
+from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from engram_lab.training.relevance_data import READERS, LabelledConversation, LabelledQuestion, with_foreign_questions
 from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.memory import Memory
@@ -71,18 +70,17 @@ class Example:
     """Whether it is asked about another conversation."""
 
 
-def collect(conversations: Sequence[LabelledConversation], stores: Path, encoder: str | None) -> Iterator[Example]:
+def collect(
+    data_sets: Mapping[str, Sequence[LabelledConversation]], stores: Path, encoder: str | None
+) -> Iterator[Example]:
     """Remember each conversation, unless it is stored, and search it for its questions and for those of others."""
-    for data_set in dict.fromkeys(conversation.data_set for conversation in conversations):
-        chosen = [conversation for conversation in conversations if conversation.data_set == data_set]
+    for data_set, conversations in data_sets.items():
         with Memory(stores / data_set, "rules", "engram", encoder=encoder) as memory:
-            for conversation in with_foreign_questions(chosen, FOREIGN[data_set]):
+            for conversation in with_foreign_questions(conversations, FOREIGN[data_set]):
                 if not memory.status(conversation.name).turns:
                     memory.remember_sessions(conversation.sessions, user_id=conversation.name)
                 for question in conversation.questions:
-                    yield _example(memory, conversation, question, foreign=False)
-                for question in conversation.foreign:
-                    yield _example(memory, conversation, question, foreign=True)
+                    yield _example(memory, conversation.name, question)
 
 
 def train(examples: Sequence[Example]) -> LogisticModel:
@@ -102,8 +100,7 @@ def train(examples: Sequence[Example]) -> LogisticModel:
         rows = np.column_stack([np.concatenate([features, best]), is_best])
         intercept, solution = fit_logistic(rows, np.concatenate([labels, answerable]), row_weights)
         weights = solution[:-1]
-    named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, weights, strict=True)}
-    return LogisticModel(FEATURES, round(intercept, DIGITS), named)
+    return rounded(FEATURES, intercept, weights, DIGITS)
 
 
 def train_answered(examples: Sequence[Example], model: LogisticModel) -> LogisticModel:
@@ -112,9 +109,7 @@ def train_answered(examples: Sequence[Example], model: LogisticModel) -> Logisti
     rows = np.stack([answered_features(example.features, model.probability(example.features)) for example in known])
     labels = np.array([float(example.answerable) for example in known])
     row_weights = np.array([FOREIGN_WEIGHT if example.foreign else 1.0 for example in known])
-    intercept, weights = fit_logistic(rows, labels, row_weights)
-    named = {name: round(float(value), DIGITS) for name, value in zip(ANSWERED_FEATURES, weights, strict=True)}
-    return LogisticModel(ANSWERED_FEATURES, round(intercept, DIGITS), named)
+    return rounded(ANSWERED_FEATURES, *fit_logistic(rows, labels, row_weights), DIGITS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -127,24 +122,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoder", default=None)
     parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args(arguments)
-    conversations = [
-        conversation for name, read in READERS.items() for path in getattr(chosen, name) for conversation in read(path)
-    ]
-    with ExitStack() as stack:
-        folder = chosen.stores or Path(stack.enter_context(TemporaryDirectory(prefix="engram-relevance-")))
-        examples = list(collect(conversations, folder, chosen.encoder))
-    learned = {} if chosen.keep else {chosen.out: train(examples)}
-    model = learned.get(chosen.out, load_model())
-    learned[chosen.out.with_name(ANSWERED_FILE)] = train_answered(examples, model)
-    for path, fitted in learned.items():
-        write_weights(fitted.intercept, fitted.weights, path)
-        print(f"wrote {path}")
+    files = {name: getattr(chosen, name) for name in READERS if getattr(chosen, name)}
+    data_sets = {name: [read for path in paths for read in READERS[name](path)] for name, paths in files.items()}
+    with TemporaryDirectory(prefix="engram-relevance-") as temporary:
+        examples = list(collect(data_sets, chosen.stores or Path(temporary), chosen.encoder))
+    model = load_model() if chosen.keep else train(examples)
+    if not chosen.keep:
+        write(stored(model), chosen.out)
+    write(stored(train_answered(examples, model)), chosen.out.with_name(ANSWERED_FILE))
 
 
-def _example(
-    memory: Memory, conversation: LabelledConversation, question: LabelledQuestion, *, foreign: bool
-) -> Example:
-    index, settings = memory.store.index(Scope(user_id=conversation.name)), memory.settings.retrieve
+def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Example:
+    index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings.retrieve
     now = question.asked_at or index.newest
     intent = make_intent(
         question.text, RuleModel().ask(ParseIntent(question.text, now, tuple(index.speakers))).answer, now
@@ -159,9 +148,9 @@ def _example(
     ]
     return Example(
         features=features,
-        labels=np.array(answers, dtype=np.float64) * (not foreign),
-        answerable=question.is_answerable and not foreign,
-        foreign=foreign,
+        labels=np.array(answers, dtype=np.float64),
+        answerable=question.is_answerable,
+        foreign=question.is_foreign,
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from engram_lab.training import SHIPPED
-from engram_lab.training.logistic import fit_logistic
+from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.extraction.standing import KINDS, WEIGHTS_FILE
@@ -73,7 +73,7 @@ def frequent_terms(texts: Sequence[str]) -> list[str]:
 
 def train(
     encoder: Encoder, path: Path = SENTENCES, kinds: Sequence[str] = KINDS, prefixes: Sequence[str] = PREFIXES
-) -> dict[str, dict[str, object]]:
+) -> dict[str, object]:
     """Return an intercept and named weights for each kind."""
     examples, texts = read_examples(path)
     terms = frequent_terms(texts)
@@ -82,16 +82,14 @@ def train(
     rows = np.concatenate([features_of(said, encoded, terms) for encoded in vectors])
     weights = np.array([example.weight for example in examples] * len(prefixes)) / len(prefixes)
     names = [*(str(column) for column in range(rows.shape[1] - len(terms))), *terms]
-    learned: dict[str, dict[str, object]] = {}
+    learned: dict[str, object] = {}
     for kind in kinds:
         labels = np.array([example.label == kind for example in examples] * len(prefixes), dtype=np.float64)
-        intercept, solution = fit_logistic(rows, labels, weights, RIDGE)
-        named = {name: round(float(value), DIGITS) for name, value in zip(names, solution, strict=True)}
-        learned[kind] = {"intercept": round(intercept, DIGITS), "weights": named}
+        learned[kind] = stored(rounded(names, *fit_logistic(rows, labels, weights, RIDGE), DIGITS))
     return learned
 
 
-def train_breadth(encoder: Encoder, path: Path = QUERIES) -> dict[str, dict[str, object]]:
+def train_breadth(encoder: Encoder, path: Path = QUERIES) -> dict[str, object]:
     """Return an intercept and named weights for each kind of broad query; they are embedded as they are asked."""
     return train(encoder, path, BROAD, prefixes=("",))
 
@@ -101,12 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = ArgumentParser(description="Learn the weights that recognise standing statements and broad queries.")
     parser.add_argument("--out", type=Path, default=SHIPPED)
     out, encoder = parser.parse_args(arguments).out, open_encoder(None).inner
-    for path, learned in (
-        (out / "extraction" / WEIGHTS_FILE, train(encoder)),
-        (out / "retrieval" / BREADTH_FILE, train_breadth(encoder)),
-    ):
-        path.write_text(json.dumps(learned, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
-        print(f"wrote {path}")
+    write(train(encoder), out / "extraction" / WEIGHTS_FILE, indent=0)
+    write(train_breadth(encoder), out / "retrieval" / BREADTH_FILE, indent=0)
 
 
 if __name__ == "__main__":

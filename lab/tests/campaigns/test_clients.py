@@ -1,16 +1,17 @@
 """Several processes on one server lose and double nothing; a second one on a folder is refused at once."""
 
-import socket
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
+from contextlib import ExitStack
 from random import Random
 
-import httpx
 import pytest
 
+from engram_lab.load import chroma, free_port
 from lab.tests.campaigns import clients
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
@@ -27,17 +28,13 @@ def client(*arguments):
 def test_what_several_processes_write_is_found_once(tmp_path, count, turns):
     """Each turn of each is stored once and found by its words; `doctor` finds nothing, and nothing is pending."""
     port = free_port()
-    server, url = serve(tmp_path, port), f"http://127.0.0.1:{port}"
-    writers = [client("write", url, writer, turns) for writer in range(count)]
-    try:
-        for writer in writers:
+    url = f"http://127.0.0.1:{port}"
+    with chroma(tmp_path / "server", port):
+        for writer in [client("write", url, writer, turns) for writer in range(count)]:
             _, problems = writer.communicate()
             assert writer.returncode == 0, problems
 
         assert examined(url, count, turns) == ([], [], [])
-    finally:
-        server.kill()
-        server.wait()
 
 
 @pytest.mark.parametrize(
@@ -48,51 +45,25 @@ def test_a_server_that_stops_and_starts_again_loses_nothing(tmp_path, turns, mos
     """Killed at random moments of writes: what is sent again is stored once, and `retry` finishes what was begun."""
     rng, port, stops = Random(3), free_port(), 0
     url = f"http://127.0.0.1:{port}"
-    server = serve(tmp_path / "server", port)
-    writer = client("write", url, 0, turns)
-    writer.stdout.readline()
-    while writer.poll() is None and stops < most:
-        time.sleep(rng.uniform(0.05, 1))
-        server.kill()
-        server.wait()
-        time.sleep(rng.uniform(0, 1))
-        server = serve(tmp_path / "server", port)
-        stops += 1
-    _, problems = writer.communicate()
+    with ExitStack() as servers:
+        server = servers.enter_context(chroma(tmp_path / "server", port))
+        writer = client("write", url, 0, turns)
+        writer.stdout.readline()
+        while writer.poll() is None and stops < most:
+            time.sleep(rng.uniform(0.05, 1))
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)
+            time.sleep(rng.uniform(0, 1))
+            server = servers.enter_context(chroma(tmp_path / "server", port))
+            stops += 1
+        _, problems = writer.communicate()
 
-    try:
         assert writer.returncode == 0, problems
-        sys.stdout.write(f"{stops} stops\n")
         assert stops >= fewest
         with Memory(url, "rules", encoder=HashingEncoder()) as memory:
             for user in clients.USERS:
                 memory.retry(user_id=user)
         assert examined(url, 1, turns) == ([], [], [])
-    finally:
-        server.kill()
-        server.wait()
-
-
-def serve(folder, port):
-    """Start a Chroma server over a folder, and wait until it answers."""
-    place = ["--path", folder, "--host", "127.0.0.1", "--port", str(port)]
-    command = [Path(sys.executable).parent / "chroma", "run", *place]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(300):
-        assert process.poll() is None, "the Chroma server did not start"
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=1).raise_for_status()
-        except httpx.HTTPError:
-            time.sleep(0.1)
-        else:
-            return process
-    raise AssertionError("the Chroma server does not answer")
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def examined(url, writers, turns):
