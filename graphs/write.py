@@ -41,7 +41,7 @@ from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.summarization.scheduling import Scheduler
-from langgraph_engram.summarization.sources import LIMITS, SourceLimits
+from langgraph_engram.summarization.writing import LIMITS, SourceLimits
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
 CLUSTERS = ClusterResolver()

@@ -1,30 +1,110 @@
-"""Follow a record's lineage, give it another text, and undo what was decided on it; nothing is deleted.
+"""Look at what is stored, follow a record's lineage, edit it, and undo what was decided; nothing is deleted.
 
 An undone decision stays in the audit trail, marked.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel
 
 from langgraph_engram.consolidation.merging import as_active, as_merged, conflicts_among, merged, without_conflicts
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.formats.messages import check_size, read_text
-from langgraph_engram.inspection import get
+from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
+from langgraph_engram.formats.messages import check_size, read_text, shown
 from langgraph_engram.requests import check_name
-from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
-from langgraph_engram.schema import Decision, Record, Scope, make_id, reached
+from langgraph_engram.results import RecordHistory, Status, UndoReceipt, UpdateReceipt
+from langgraph_engram.retrieval.search import profile_of
+from langgraph_engram.schema import Decision, Frozen, Record, Scope, make_id, reached
 from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
-from langgraph_engram.stores.index import RECORDS, RecordIndex
+from langgraph_engram.stores.index import RECORDS, KindIndex, Matches, RecordIndex
 from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
 
+ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
+T = TypeVar("T", bound=Frozen)
+MOST_IDS = 5
+"""Ids that an error lists, at most."""
+PROFILE_TOKENS = 300
+"""Tokens of a profile's text, at most, where no other budget is given."""
 UNDONE = "a decision on what it covers was undone"
 EDITED = "a record that it covers was edited"
 BY_A_PERSON = "edited"
 """The reason of the decision that an edit is in the audit trail."""
 DIMENSIONS = ("location", "reason", "purpose")
+
+
+def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) -> Status:
+    """Count what is stored, and list the pending tasks."""
+    index = opened.index(scope)
+    return Status(
+        store=store,
+        encoder=opened.encoder.name,
+        preset=preset,
+        model=model,
+        turns=len(index.turns),
+        events=len(index.events),
+        records=dict(Counter(str(record.status) for record in index.records.items)),
+        boundaries=len(index.boundaries),
+        syntheses=len(index.syntheses),
+        decisions=len(opened.decisions(scope)),
+        pending=opened.pending_tasks(scope),
+    )
+
+
+def show(
+    store: Store, scope: Scope, kind: ItemKind, filters: Filters | None = None, limit: int | None = None
+) -> Sequence[BaseModel]:
+    """Return what is stored of one kind, in order of time: the newest `limit`; of a profile, the first."""
+    conditions = conditions_of(check_filters(filters))
+    check_limit(limit)
+    if kind not in get_args(ItemKind):
+        raise InvalidInput(f"unknown kind {shown(kind)}: choose one of {', '.join(get_args(ItemKind))}")
+    if kind == "decisions":
+        if conditions:
+            raise InvalidInput("decisions have none of the fields that filters are about: leave the filters out")
+        return store.decisions(scope)[-limit if limit else 0 :]
+    index = store.index(scope)
+    matches = Matches(index, conditions)
+    if kind == "profile":
+        records = profile_of(index, PROFILE_TOKENS).records
+        return [item for item in records if matches.records[index.records.position(item.record_id)]][:limit]
+    items: KindIndex[Any] = getattr(index, kind)
+    order = items.order()
+    if kind in ("turns", "records"):
+        order = order[(matches.turns if kind == "turns" else matches.records)[order]]
+        chosen = [items.items[position] for position in order]
+    else:
+        chosen = [items.items[position] for position in order if matches.has(items.items[position])]
+    return chosen[-limit if limit else 0 :]
+
+
+def get(store: Store, scope: Scope, record_id: str) -> Record:
+    """Return a record by its id or the first characters of it."""
+    return find_one(store.index(scope).records, check_name("record_id", record_id, "name a record"))
+
+
+def find_one(items: KindIndex[T], name: str) -> T:
+    """Return the item of an id, or the only one whose id begins with these characters."""
+    found, noun = items.named(name), items.kind.id_field.removesuffix("_id")
+    if len(found) > 1:
+        raise InvalidInput(f"several {items.kind.name} begin with {name!r}: {list_ids(map(items.kind.id_of, found))}")
+    if not found:
+        raise InvalidInput(
+            f"unknown {noun} {name!r}",
+            command=f"`engram show --user USER --kind {items.kind.name} --json` lists the ids",
+        )
+    return found[0]
+
+
+def list_ids(ids: Iterable[str]) -> str:
+    """Return the first ids in one line, and how many there are besides."""
+    known = list(ids)
+    more = f" and {len(known) - MOST_IDS} more" if len(known) > MOST_IDS else ""
+    return ", ".join(known[:MOST_IDS]) + more
 
 
 def update(store: Store, scope: Scope, record_id: str, content: str, settings: ReceiveSettings) -> UpdateReceipt:

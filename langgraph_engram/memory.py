@@ -27,8 +27,7 @@ from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
-from langgraph_engram.history import history, undo, update
-from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
+from langgraph_engram.history import PROFILE_TOKENS, ItemKind, get, history, show, status, undo, update
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.requests import check_budget, make_scope, recall_request, remember_request

@@ -22,8 +22,7 @@ from langgraph_engram.summarization.scheduling import (
     pending_syntheses,
     with_current_status,
 )
-from langgraph_engram.summarization.sources import LIMITS, SourceLimits
-from langgraph_engram.summarization.writing import SynthesisWriter
+from langgraph_engram.summarization.writing import LIMITS, SourceLimits, SynthesisWriter
 
 
 @dataclass(frozen=True)

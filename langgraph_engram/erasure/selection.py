@@ -14,12 +14,11 @@ from typing import Any
 
 from langgraph_engram.consolidation.merging import as_active, as_superseded, without_conflicts
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.inspection import find_one
+from langgraph_engram.history import find_one
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_tasks_by_session, stored_turns
 from langgraph_engram.requests import check_name
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn, reached
-from langgraph_engram.segmentation.boundaries import relink_boundary
-from langgraph_engram.segmentation.events import EventNamer
+from langgraph_engram.segmentation.events import EventNamer, relink_boundary
 from langgraph_engram.stores.index import (
     BOUNDARIES,
     DECISIONS,

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.filters import Filters, both, check_filters, check_metadata, conditions_of
-from langgraph_engram.inspection import list_ids
+from langgraph_engram.history import list_ids
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.transcripts import Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory

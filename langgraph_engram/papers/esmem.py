@@ -20,8 +20,15 @@ from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
 from langgraph_engram.schema import Boundary, Event, Intent, Turn
-from langgraph_engram.segmentation.boundaries import Transition, transitions
-from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, turn_keywords
+from langgraph_engram.segmentation.events import (
+    EventBuilder,
+    SummaryLimits,
+    Transition,
+    TurnTopic,
+    name_by_keywords,
+    transitions,
+    turn_keywords,
+)
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.keywords import topic_of

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
-from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
-from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, is_named_by_keywords
+from langgraph_engram.segmentation.events import (
+    EventBuilder,
+    TurnTopic,
+    is_named_by_keywords,
+    previous_event,
+    relink_boundary,
+)
 from langgraph_engram.stores.index import ScopeIndex
 
 

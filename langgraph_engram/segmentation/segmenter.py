@@ -13,9 +13,15 @@ from itertools import pairwise
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
-from langgraph_engram.segmentation.boundaries import transitions
 from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.events import LIMITS, EventBuilder, SummaryLimits, TurnTopic, name_by_keywords
+from langgraph_engram.segmentation.events import (
+    LIMITS,
+    EventBuilder,
+    SummaryLimits,
+    TurnTopic,
+    name_by_keywords,
+    transitions,
+)
 from langgraph_engram.stores.index import ScopeIndex
 
 CONTEXT_TURNS = 2

@@ -51,8 +51,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
     from langgraph_engram.graphs.write import build_write_graph
     from langgraph_engram.integrations.identity import Identify, RunContext
     from langgraph_engram.rule_model.model import RuleModel
-    from langgraph_engram.server.scoped_store import ScopedStore
-    from langgraph_engram.server.served_graphs import ServedReadInput, ServedWriteInput, with_typed_state
+    from langgraph_engram.server.served_graphs import ScopedStore, ServedReadInput, ServedWriteInput, with_typed_state
     from langgraph_engram.state import RecallRequest, RememberRequest
 
     served = memory()

@@ -1,4 +1,4 @@
-"""State what the served graphs take, and keep their state typed: what clients write, checkpoints restore, clients see.
+"""State what the served graphs take and whose memory they reach, and keep their state typed.
 
 - Clients may leave the user out of a request: the server knows who asks, or else the request or the context says it.
   A run whose input does not fit is refused before it is made.
@@ -11,22 +11,33 @@
   they stay whole, so that a run can be watched.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from functools import cache
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Self, TypeVar, cast, get_type_hints
 from uuid import UUID, uuid5
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import StateUpdate
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import InvalidInput, problems_in
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.errors import InvalidInput, NotAllowed, problems_in
 from langgraph_engram.graphs.checkpoints import checkpointed_types
-from langgraph_engram.integrations.identity import Principal, ScopeOverrides, resolve_sent, scope_of_request
+from langgraph_engram.integrations.identity import (
+    Principal,
+    ScopeOverrides,
+    principal_of,
+    resolve_sent,
+    scope_of_request,
+)
+from langgraph_engram.schema import Scope
 from langgraph_engram.state import RecallRequest, RememberRequest
+from langgraph_engram.stores.base import Store
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
 
@@ -155,3 +166,38 @@ def _validate_key(key: str, value: Any, annotation: Any) -> Any:
 def _to_update(update: StateUpdate | Sequence[Any]) -> StateUpdate:
     """Return an update with named fields: a server passes plain tuples too."""
     return update if isinstance(update, StateUpdate) else StateUpdate(*update)
+
+
+@dataclass(frozen=True, eq=False)
+class ScopedStore:
+    """A `Store` in which each run reaches only the memories of its principal.
+
+    Every method raises `NotAllowed` for the scope of another user, and where it takes no scope and so may reach every
+    memory. Without authentication every scope is allowed.
+    """
+
+    inner: Store
+
+    @property
+    def encoder(self) -> Encoder:
+        """Return the encoder of this store's vectors."""
+        return self.inner.encoder
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a method of the store, behind the check of the scope that it is called with."""
+        return partial(_call_in_own_scope, getattr(self.inner, name))
+
+
+def require_own_scope(scope: Scope) -> Scope:
+    """Return the scope if the current run may access it."""
+    server = get_runtime().server_info
+    principal = principal_of(server.user) if server else None
+    if principal is not None and not principal.owns(scope):
+        raise NotAllowed("this memory belongs to somebody else: leave user_id and tenant out, the server knows yours")
+    return scope
+
+
+def _call_in_own_scope(method: Callable[..., Any], scope: object, *arguments: Any) -> Any:
+    if not isinstance(scope, Scope):
+        raise NotAllowed("a served graph searches the memory of its own user alone")
+    return method(require_own_scope(scope), *arguments)

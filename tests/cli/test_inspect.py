@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.cli.inspect import COLUMNS, format_cell
-from langgraph_engram.inspection import ItemKind
+from langgraph_engram.history import ItemKind
 
 
 def test_nothing_is_shown_of_another_user(remembered):

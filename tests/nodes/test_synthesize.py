@@ -11,8 +11,7 @@ from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
-from langgraph_engram.summarization.sources import LIMITS, SourceLimits
-from langgraph_engram.summarization.writing import shorten
+from langgraph_engram.summarization.writing import LIMITS, SourceLimits, shorten
 from langgraph_engram.testing import FakeModel
 
 

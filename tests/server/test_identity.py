@@ -9,7 +9,7 @@ from langgraph_engram.errors import MissingUser, NotAllowed
 from langgraph_engram.integrations.identity import Principal, ScopeOverrides, scope_of_request
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import scoped_store
-from langgraph_engram.server.scoped_store import ScopedStore, require_own_scope
+from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
 
 ANA = Principal(user_id="ana")
 
