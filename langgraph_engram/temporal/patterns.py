@@ -104,9 +104,9 @@ class Utterance:
         """Return the day on which it was said."""
         return self.clock.date()
 
-    def tense(self, match: re.Match[str], *, certain: bool = False) -> Tense | None:
+    def tense(self, match: re.Match[str]) -> Tense | None:
         """Return whether the words around a mention speak of the past or of the future; see `tense_at`."""
-        return tense_at(self.text, *match.span("span"), certain=certain)
+        return tense_at(self.text, *match.span("span"))
 
     def is_habit(self, match: re.Match[str]) -> bool:
         """Return whether the words around a mention speak of what happens again and again."""
