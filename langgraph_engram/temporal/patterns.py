@@ -106,7 +106,9 @@ class Utterance:
 
     def tense(self, match: re.Match[str]) -> Tense | None:
         """Return whether the words around a mention speak of the past or of the future; see `tense_at`."""
-        return tense_at(self.text, *match.span("span"))
+        start, end = match.span("span")
+        possessive = self.text[end : end + 2] in ("'s", "’s")
+        return tense_at(self.text, start, end + 2 * possessive)
 
     def is_habit(self, match: re.Match[str]) -> bool:
         """Return whether the words around a mention speak of what happens again and again."""

@@ -44,7 +44,7 @@ TITLES = frozenset("St Mt Ft Rev Sgt Capt Lt Col Gen Gov Sen Rep Pres".split())
 """Titles that never end one, in this case."""
 MAYBE_LAST = frozenset("a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a d.c ph.d m.d ave blvd rd al".split())
 """Abbreviations that end a sentence only before a word that often opens one."""
-DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])")
+DAY_NUMBER = re.compile(r"\d{1,2}")
 """A number that may be an ordinal ("am 22. Februar", "the 3. of May"); likewise."""
 OPENERS = frozenset(
     "i im ive ill we he she it its they you my our his her their your the this that these those then there here but "
