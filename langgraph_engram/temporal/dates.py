@@ -23,7 +23,6 @@ from langgraph_engram.temporal.patterns import (
     WHICHES,
     Rules,
     Utterance,
-    is_part_of_name,
     led_by,
     read_weekday,
 )
@@ -131,7 +130,7 @@ def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
     rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
 )
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
-    if match.group("month") in AMBIGUOUS_MONTHS and is_part_of_name(utterance.text, match.end()):
+    if match.group("month") in AMBIGUOUS_MONTHS and match.group("day").isdecimal() and not match.group("year"):
         return None
     period = _on(match, utterance, _month_number(match.group("month")), _day_number(match.group("day")))
     weekday = match.group("weekday")

@@ -21,7 +21,6 @@ from langgraph_engram.temporal.patterns import (
     WHICH,
     Rules,
     Utterance,
-    is_part_of_name,
     led_by,
     read_amount,
     read_weekday,
@@ -181,21 +180,13 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
     which, today = match.group("which").split()[-1].casefold(), utterance.today
     weekday = read_weekday(match.group("weekday"))
     if which == "this":
-        return _read_this_weekday(match, utterance)
+        on = today + timedelta(days=weekday - today.weekday())
+        return Period.of_day(on) if on >= today or utterance.tense(match) == "behind" else None
     on = weekday_from(today, weekday, -1 if which in ("last", "past") else 1)
     is_doubtful = (which == "last" and on == today - timedelta(days=1)) or (
         which == "next" and on <= Period.of_unit("week", today).last
     )
     return None if is_doubtful else Period.of_day(on)
-
-
-def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Return the weekday of this week, or the next one where it is over and the clause looks ahead."""
-    weekday, today, tense = read_weekday(match.group("weekday")), utterance.today, utterance.tense(match)
-    on = today + timedelta(days=weekday - today.weekday())
-    if on >= today or tense == "behind":
-        return Period.of_day(on)
-    return Period.of_day(weekday_from(today, weekday, 1)) if tense == "ahead" else None
 
 
 @WEEKDAY_RULES.reads(rf"(?P<weekday>{FULL_WEEKDAY})", after=CLAUSE_ENDS)
@@ -205,12 +196,9 @@ def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | N
     r"(?!,?\s+(?:the\s+)?\d)",
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    tense = utterance.tense(match)
-    if NAMED_DAY.search(utterance.before(match)) or is_part_of_name(utterance.text, match.end()):
-        return None
-    if IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(utterance.text, match.end("span")):
-        return None
-    if tense is None or utterance.is_habit(match):
+    before, tense = utterance.before(match), utterance.tense(match)
+    is_one_of_several = IN_A_LIST.search(before) or AND_ANOTHER.match(utterance.text, match.end("span"))
+    if tense is None or utterance.is_habit(match) or NAMED_DAY.search(before) or is_one_of_several:
         return None
     weekday = read_weekday(match.group("weekday"))
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))

@@ -77,15 +77,6 @@ def test_values_of_two_times_are_no_conflict(record, earlier):
     assert decide(*records) == [("KEEP_BOTH", [])]
 
 
-@pytest.mark.parametrize("days", [(0, 0), (0, 1)])
-@pytest.mark.parametrize("unit", ["The run took {} minutes.", "I read chapter {} of the book."])
-def test_a_sentence_with_another_number_stays(record, unit, days):
-    """Of one day or of two: another run, another chapter."""
-    records = [record(f"Ana: {unit.format(number)}", day) for number, day in zip((52, 49), days, strict=True)]
-
-    assert decide(*records) == [("KEEP_BOTH", [])]
-
-
 def test_each_value_is_named_once(record):
     """What supersedes may contradict another of its day; of two that say the same the last is linked."""
     homes = ("I live in Rome.", "I live in Lisbon.", "I live in Lisbon, by the sea.", "I live in Porto.")
@@ -99,14 +90,6 @@ def test_a_conflict_comes_before_a_repeat(record):
     homes = ("I live in Lisbon by the sea.", "I live in Porto.", "I live in Lisbon by the sea!")
 
     assert decide(*(record(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
-
-
-def test_a_cluster_may_hold_several_decisions(record):
-    """A repeat merges, a change supersedes, and what belongs to neither is not named."""
-    contents = ["I live in Lisbon.", "I keep bees.", "I keep bees!", "I moved to Porto.", "I like tea."]
-    records = [record(f"Ana: {text}", day) for day, text in enumerate(contents)]
-
-    assert decide(*records) == [("SUPERSEDE", [1, 4]), ("MERGE", [2, 3])]
 
 
 def test_each_cluster_has_its_verdict(record):
