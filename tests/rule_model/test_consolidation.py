@@ -58,14 +58,6 @@ def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
     assert decide(record(f"Ana: {older}", **fields), record(f"Ana: {newer}")) == [("CONFLICT", [])]
 
 
-@pytest.mark.parametrize(
-    ("newer", "action"), [("I moved to Porto.", "SUPERSEDE"), ("I live in Lisbon, near the sea.", "KEEP_BOTH")]
-)
-def test_a_stated_change_and_the_same_value_are_no_conflict(record, newer, action):
-    """The words tell of the change, or say the same."""
-    assert decide(record("Ana: I live in Lisbon."), record(f"Ana: {newer}")) == [(action, [])]
-
-
 @pytest.mark.parametrize("earlier", [0, 1])
 def test_values_of_two_times_are_no_conflict(record, earlier):
     """Where Ana moved in 2001 says nothing against where she lives."""

@@ -131,18 +131,6 @@ def test_without_a_clock_only_complete_dates_are_found():
     assert not any(time.relative for time in found)
 
 
-def test_an_interval_ends_with_the_last_second_of_its_period():
-    """Both ends are included, in UTC."""
-    said = "It was in May 2023."
-
-    [found] = find_times(said, None)
-
-    assert found.interval.start == datetime(2023, 5, 1, tzinfo=UTC)
-    assert found.interval.end == datetime(2023, 5, 31, 23, 59, 59, tzinfo=UTC)
-    assert (found.granularity, found.relative) == ("month", False)
-    assert said[found.start_char : found.end_char] == found.text == "May 2023"
-
-
 def test_days_are_those_of_the_speakers_own_clock():
     """Just after midnight in Tokyo, yesterday is the day that ended there, though it is not over in UTC."""
     clock = datetime.fromisoformat("2023-05-08T00:30:00+09:00")
