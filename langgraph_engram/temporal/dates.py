@@ -2,7 +2,7 @@
 
 What lacks its year lies where its clause looks, behind or ahead; where the clause does not say it is the nearest, if
 that is certain (docs/decisions/0010). A habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read.
-Nor are holidays and days without their month ("on the 15th"), which are rare. Of 5,071 times in 25,507 texts of LoCoMo,
+Nor are holidays, which are rare. Of 5,071 times in 25,507 texts of LoCoMo,
 BEAM and LongMemEval 3,846 are dates.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from langgraph_engram.schema import DateOrder, Interval
-from langgraph_engram.temporal.datetimes import MONTHS_OF_A_YEAR, Period, Which, choose, days_between, yearly
+from langgraph_engram.temporal.datetimes import MONTHS_OF_A_YEAR, Period, Which, choose, days_between, shift, yearly
 from langgraph_engram.temporal.patterns import (
     DAY_NUMBER,
     DIGITS,
@@ -180,6 +180,22 @@ def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
     word = match.group("decade").casefold().strip("'’")
     year = 1920 + 10 * DECADES.index(word) if word in DECADES else _full_year(word.rstrip("s").rstrip("'’"))
     return Period.of_unit("decade", date(year, 1, 1))
+
+
+@NUMBER_RULES.reads(
+    r"the\s+(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
+    led_by("on", "by", "since", "until", "before", "after", "around"),
+    r"(?!-|\s+(?:and|or|to)\s|\s+(?!after|before|at|in|with|and|so|but|we|i)[a-z])",
+)
+def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | None:
+    """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
+    tense = utterance.tense(match)
+    if tense is None or utterance.is_habit(match):
+        return None
+    day, today = _day_number(match.group("day")), utterance.today
+    months = (shift("month", today.replace(day=1), step) for step in range(-2, 3))
+    days = [Period.of_day(first.replace(day=day)) for first in months if day <= Period.of_unit("month", first).last.day]
+    return choose("coming" if tense == "ahead" else "recent", days, today)
 
 
 @MONTH_RULES.reads(

@@ -52,6 +52,7 @@ Wed | We hiked [two weekends ago]. | the weekend of 1 July 2023
 Wed | He left [a couple of weeks ago]. | 19 June to 2 July 2023
 Wed | He leaves [in two weeks]. | the week of 24 July 2023
 Wed | He left in [May of last year]. | May 2022
+Wed | I paid on [the 15th]. | 15 June 2023
 Wed | I ran daily for [the past week]. | 5 to 12 July 2023
 Wed | I ran in [the last two weeks]. | 28 June to 12 July 2023
 Wed | I ran in [the last month]. | 12 June to 12 July 2023
