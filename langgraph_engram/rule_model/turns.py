@@ -20,6 +20,7 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
+from langgraph_engram.text.dialogue_acts import REPLY
 from langgraph_engram.text.keywords import (
     TITLE_KEYWORDS,
     document_frequencies,
@@ -45,11 +46,6 @@ RELATION = re.compile(
 OPENING_CUE = re.compile(
     r"^\W*(?:(?:oh|well|so|hey|and)\W+)?(?:by the way|btw|anyway|speaking of|on another note|guess what|also,|"
     r"changing the subject|what about you|how about you|i (?:wanted|meant) to (?:tell|ask)|did i tell you)\b",
-    re.IGNORECASE,
-)
-REPLY_CUE = re.compile(
-    r"^\W*(?:yes|yeah|yep|no|nope|thanks|thank you|wow|that'?s|that is|sounds|i agree|totally|exactly|sure|cool|nice|"
-    r"great|awesome|really|haha|lol|oh)\b",
     re.IGNORECASE,
 )
 LOOK_BACK = 2
@@ -198,7 +194,7 @@ def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
         return "direct_resp", SURE
     shared = _shares_words(before, turn)
     asks = ends_asking(turn.text)
-    if REPLY_CUE.search(turn.text):
+    if REPLY.search(turn.text):
         return "direct_resp", UNSURE if asks and not shared else LIKELY
     if not shared:
         return "topic_shift", LIKELY if asks else UNSURE

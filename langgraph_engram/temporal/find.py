@@ -30,7 +30,6 @@ from langgraph_engram.temporal.datetimes import (
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
     DIGITS,
-    FULL_WEEKDAY,
     UNIT,
     UNITS,
     UNTIL,
@@ -41,10 +40,9 @@ from langgraph_engram.temporal.patterns import (
     read_amount,
     read_weekday,
 )
-from langgraph_engram.temporal.tense import is_move_at
 
 RULES: tuple[Rules, ...] = (
-    *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES, dates.HOLIDAY_RULES),
+    *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),
     *(relative.UNIT_RULES, relative.WEEKDAY_RULES),
 )
 PLAUSIBLE_YEARS = range(1500, 2200)
@@ -64,8 +62,6 @@ RECURRING = re.compile(
     r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$"
 )
 """Words that make the time after them a habit, a wish or a kind, or count it from another time."""
-LABEL = re.compile(rf"(?i)^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$")
-"""The beginning of a line that only numbers or names a day or a week: the time after it is one of a schedule."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
@@ -220,9 +216,7 @@ def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
     text, start = utterance.text, match.start("span")
     before = text[max(0, start - REACH) : start]
-    if match.group("span")[:4].casefold() == "from" and is_move_at(text, start):
-        return None
-    if RECURRING.search(before) or (_needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
+    if RECURRING.search(before):
         return None
     try:
         return rule.read(match, utterance)
@@ -258,7 +252,7 @@ def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention |
     if not (AND if between else RANGE).fullmatch(gap):
         return None
     start = first.start_char - (len(opener.group()) if opener else 0)
-    if first.period.first > last.period.last or (opener and not between and is_move_at(text, start)):
+    if first.period.first > last.period.last:
         return None
     period = first.period.join(last.period)
     return TimeMention(start, last.end_char, text[start : last.end_char], period, is_relative)

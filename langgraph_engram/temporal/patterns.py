@@ -51,19 +51,6 @@ WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)nex
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""
 UNTIL = r"\s*(?:-|–|—|to|until|till|thru|through)\s*"
 """Between the ends of a range."""
-FUNCTION_WORDS = frozenset(
-    (
-        "a after again ago all alone already also although an and are around as at because been before but by "
-        "can could did do does during early either even evening for from had has have he her here his how i "
-        "if in instead into is it its just last late later like me might morning my next night no not now of "
-        "off on or our out over per she should since so some that the their them then there they this though "
-        "through till to together today too under until us was we were what when where which while who why "
-        "will with without would yet you your afternoon anyway both"
-    ).split()
-)
-"""Words that may follow a date; another lower-case word after it makes the date a part of a name or a quantity."""
-CONTRACTED = re.compile(r"['’](?:m|re|s|ve|d|ll)$")
-NEXT_WORD = re.compile(r"\s+([a-z]+(?:['’][a-z]+)?)")
 PERSON = re.compile(
     r"(?i)\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b"
 )
@@ -84,12 +71,6 @@ def read_amount(words: str) -> tuple[int, int]:
     return number, number
 
 
-def is_part_of_name(text: str, end: int) -> bool:
-    """Return whether the word after `end` makes the words before it part of a name or a quantity."""
-    follower = NEXT_WORD.match(text, end)
-    return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS
-
-
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """A text, and when it was said by the speaker's clock."""
@@ -104,9 +85,11 @@ class Utterance:
         """Return the day on which it was said."""
         return self.clock.date()
 
-    def tense(self, match: re.Match[str], *, certain: bool = False) -> Tense | None:
+    def tense(self, match: re.Match[str]) -> Tense | None:
         """Return whether the words around a mention speak of the past or of the future; see `tense_at`."""
-        return tense_at(self.text, *match.span("span"), certain=certain)
+        start, end = match.span("span")
+        possessive = self.text[end : end + 2] in ("'s", "’s")
+        return tense_at(self.text, start, end + 2 * possessive)
 
     def is_habit(self, match: re.Match[str]) -> bool:
         """Return whether the words around a mention speak of what happens again and again."""

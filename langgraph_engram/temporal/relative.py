@@ -21,12 +21,10 @@ from langgraph_engram.temporal.patterns import (
     WHICH,
     Rules,
     Utterance,
-    is_part_of_name,
     led_by,
     read_amount,
     read_weekday,
 )  # fmt: skip
-from langgraph_engram.temporal.tense import sentence_after, tense_at
 
 UNIT_RULES = Rules(
     "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
@@ -54,20 +52,16 @@ NOWADAYS = re.compile(
     r"(?i)\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b"
 )
 """Words before "today" that make it nowadays."""
-PERFECT = re.compile(r"(?i)\b(?:has|have)\b")
+NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
 LIKE = re.compile(r"(?i)\blike\s+(?:it\s+was\s+)?(?:just\s+|only\s+)?$")
 """Before "yesterday": something long ago."""
-NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
 LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
 """The start of a line of a list, a heading or a table."""
-NAMED_DAY = re.compile(
-    r"(?i)\b(?:black|good|ash|cyber|super|ruby|bloody|happy|palm|throwback|my|your|our|his|her|their)\s+$"
-)
-"""Words before a weekday that make it the name of something else."""
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
-LABEL_ENDS = re.compile(r"[*_]*\s*(?:[:(|]|[-–—]\s|$)")
+NAMED_DAY = re.compile(r"(?i)\b(?:black|good|ash|cyber|easter|palm|throwback)\s+$")
+"""Words before a weekday that make it the name of something else."""
 
 
 @UNIT_RULES.reads(
@@ -85,33 +79,13 @@ def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
     """Return whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
-    before = utterance.before(match)
+    before, tense = utterance.before(match), utterance.tense(match)
     is_an_age = AN_AGE.match(utterance.text, match.end("span"))
     if is_an_age or NOWADAYS.search(before) or _is_template(match, utterance):
         return True
-    if not (utterance.speaks_of_people(match) or _has_verb(match, utterance)):
-        return True
-    return match.group("phrase").istitle() and NAMED_BEFORE.search(before) is not None
-
-
-def _has_verb(match: re.Match[str], utterance: Utterance) -> bool:
-    """Return whether something is, was or will be on a day, though nobody is named: "Today was fun"."""
-    start, end = match.span("span")
-    end += len("'s") if utterance.text[end : end + 2] in ("'s", "’s") else 0
-    before, tense = utterance.before(match), tense_at(utterance.text, start, end)
-    if match.group("phrase").casefold() != "today":
-        return tense is not None
-    return tense == "behind" and not PERFECT.search(before + sentence_after(utterance.text, end))
-
-
-@UNIT_RULES.reads(
-    r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week|morning|afternoon|evening)", r"(?<![\w-])(?<!\bon )", CLOSED
-)
-def _read_the_other(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read "the other day": a vague one, not yesterday."""
-    if match.group("unit").casefold() == "week":
-        return Period.away("week", utterance.today, -1, -3)
-    return Period.away("day", utterance.today, -2, -10)
+    is_done = tense == "behind" if match.group("phrase").casefold() == "today" else tense is not None
+    is_named = match.group("phrase").istitle() and NAMED_BEFORE.search(before)
+    return bool(is_named) or not (is_done or utterance.speaks_of_people(match))
 
 
 @UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)", after=CLOSED)
@@ -206,21 +180,13 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
     which, today = match.group("which").split()[-1].casefold(), utterance.today
     weekday = read_weekday(match.group("weekday"))
     if which == "this":
-        return _read_this_weekday(match, utterance)
+        on = today + timedelta(days=weekday - today.weekday())
+        return Period.of_day(on) if on >= today or utterance.tense(match) == "behind" else None
     on = weekday_from(today, weekday, -1 if which in ("last", "past") else 1)
     is_doubtful = (which == "last" and on == today - timedelta(days=1)) or (
         which == "next" and on <= Period.of_unit("week", today).last
     )
     return None if is_doubtful else Period.of_day(on)
-
-
-def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Return the weekday of this week, or the next one where it is over and the clause looks ahead."""
-    weekday, today, tense = read_weekday(match.group("weekday")), utterance.today, utterance.tense(match)
-    on = today + timedelta(days=weekday - today.weekday())
-    if on >= today or tense == "behind":
-        return Period.of_day(on)
-    return Period.of_day(weekday_from(today, weekday, 1)) if tense == "ahead" else None
 
 
 @WEEKDAY_RULES.reads(rf"(?P<weekday>{FULL_WEEKDAY})", after=CLAUSE_ENDS)
@@ -230,44 +196,21 @@ def _read_this_weekday(match: re.Match[str], utterance: Utterance) -> Period | N
     r"(?!,?\s+(?:the\s+)?\d)",
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    text, before, tense = utterance.text, utterance.before(match), utterance.tense(match)
-    if NAMED_DAY.search(before) or is_part_of_name(text, match.end()) or _is_label(match, utterance):
-        return None
-    if IN_A_LIST.search(before) or AND_ANOTHER.match(text, match.end("span")):
-        return None
-    if tense is None or utterance.is_habit(match):
+    before, tense = utterance.before(match), utterance.tense(match)
+    is_one_of_several = IN_A_LIST.search(before) or AND_ANOTHER.match(utterance.text, match.end("span"))
+    if tense is None or utterance.is_habit(match) or NAMED_DAY.search(before) or is_one_of_several:
         return None
     weekday = read_weekday(match.group("weekday"))
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))
 
 
-def _is_label(match: re.Match[str], utterance: Utterance) -> bool:
-    """Return whether a weekday opens a line of a schedule: "- **Monday:** a run", "Tuesday (Day 2)"."""
-    start, end = match.span("span")
-    line = utterance.text[utterance.text.rfind("\n", 0, start) + 1 : start]
-    return not any(letter.isalpha() for letter in line) and LABEL_ENDS.match(utterance.text, end) is not None
+@WEEKDAY_RULES.reads(rf"(?:from\s+)?{WEEKDAY}{UNTIL}{WEEKDAY}")
+def _read_weekday_range(_: re.Match[str], __: Utterance) -> Period | None:
+    """Read no weekday out of "Monday to Friday": it is a habit more often than not."""
+    return None
 
 
-@WEEKDAY_RULES.reads(rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})")
-def _read_weekday_range(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read "from Monday to Friday"; without "from" it is a habit."""
-    tense = utterance.tense(match)
-    if not match.group("opener") or tense is None or utterance.is_habit(match):
-        return None
-    first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
-    if tense == "ahead":
-        start = weekday_from(utterance.today, first, 1)
-        return Period.of_days(start, weekday_from(start, last, 1))
-    end = weekday_from(utterance.today, last, -1)
-    return Period.of_days(weekday_from(end, first, -1), end)
-
-
-@WEEKDAY_RULES.reads(
-    rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"
-    rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?"
-)
+@WEEKDAY_RULES.reads(rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week")
 def _read_weekday_of_week(match: re.Match[str], utterance: Utterance) -> Period | None:
-    week = match.group("week") or match.group("week_before")
-    weekday = read_weekday(match.group("weekday") or match.group("weekday_after"))
-    monday = Period.of_unit("week", utterance.today).first + timedelta(weeks=UNITS_AWAY[week.casefold()])
-    return Period.of_day(monday + timedelta(days=weekday))
+    monday = Period.of_unit("week", utterance.today).first + timedelta(weeks=UNITS_AWAY[match.group("week").casefold()])
+    return Period.of_day(monday + timedelta(days=read_weekday(match.group("weekday"))))

@@ -26,11 +26,9 @@ MAX_PASSAGE = 2000
 FULL_PASSAGE = 1000
 """Characters from which a passage ends where another heading begins."""
 MAX_OPENING = 200
-"""Characters of a heading, of a line that introduces a block, and of the head of a table that its parts repeat."""
-TABLE_HEAD = 2
+"""Characters of a heading, and of a line that introduces a block."""
 MAX_CACHED_TEXTS = 512
 LINE_END = re.compile(r"\r\n?|\n")
-FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 WORD = re.compile(r"\w")
 BOLD_LINE = re.compile(r"\*\*.*\*\*|\*\*\*?")
 KINDS: dict[str, BlockKind] = {
@@ -186,28 +184,12 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
 
 
 def _cut(block: Block) -> Iterator[str]:
-    """Cut a block that is too large at its lines, and a line at its sentences.
-
-    Each part of a table has the table's head, and each part of fenced code its fences.
-    """
+    """Cut a block that is too large at its lines, and a line at its sentences."""
     if len(block.text) <= MAX_PASSAGE:
         yield block.text
         return
     lines = block.text.split("\n")
-    head, foot = _frame(block, lines)
-    inner = lines[len(head) : len(lines) - (bool(foot) and lines[-1].strip() == foot[0])]
-    pieces = (piece for line in inner for piece in _packed(pieces_of(line, MAX_PASSAGE), " "))
-    for text in _packed(pieces, "\n"):
-        yield "\n".join([*head, text, *foot])
-
-
-def _frame(block: Block, lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the lines that each part of a block begins with, and those that it ends with."""
-    size = TABLE_HEAD if block.kind == "table" else 1
-    fence = FENCE.match(lines[0])
-    if (block.kind != "table" and not fence) or sum(map(len, lines[:size])) > MAX_OPENING:
-        return [], []
-    return list(lines[:size]), [fence.group(1)] if fence else []
+    yield from _packed((piece for line in lines for piece in _packed(pieces_of(line, MAX_PASSAGE), " ")), "\n")
 
 
 def _introduced(parts: Iterable[_Part]) -> list[_Part]:

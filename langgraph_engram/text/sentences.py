@@ -44,14 +44,8 @@ TITLES = frozenset("St Mt Ft Rev Sgt Capt Lt Col Gen Gov Sen Rep Pres".split())
 """Titles that never end one, in this case."""
 MAYBE_LAST = frozenset("a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a d.c ph.d m.d ave blvd rd al".split())
 """Abbreviations that end a sentence only before a word that often opens one."""
-ORDINAL = re.compile(r"\b(?:(?<!\bI )(?<!\bi )am|vom|zum|im|seit|der|die|das|den|dem)\s+\d{1,2}$", re.IGNORECASE)
-"""A number before a dot that is a German ordinal, whatever follows."""
-BEFORE_MONTH = re.compile(
-    r"\s+(?:of\s|(?:Jan(?:uary?)?|Feb(?:ruary?)?|March|März|Mär|Mar|Apr(?:il)?|May|Mai|June?|Juni|July?|Juli|Aug(?:ust)?|"
-    r"Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\b)"
-)
-"""A month after a number and a dot makes the number a day."""
-DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])")
+DAY_NUMBER = re.compile(r"\d{1,2}")
+"""A number that may be an ordinal ("am 22. Februar", "the 3. of May"); likewise."""
 OPENERS = frozenset(
     "i im ive ill we he she it its they you my our his her their your the this that these those then there here but "
     "and so or also after before when while what who how why where if in on at do did does is are was were no not yes "
@@ -151,14 +145,10 @@ def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
     plain = word.casefold()
     if plain in NEVER_LAST or word in TITLES:
         return False
-    if plain in MAYBE_LAST:
+    if plain in MAYBE_LAST or DAY_NUMBER.fullmatch(word):
         return opener[:1].isupper() and opener.casefold() in OPENERS
     if plain == "no":
         return opener != ""
-    if word.isdigit():
-        before = line[max(0, match.start() - REACH) : match.start()]
-        is_day = DAY_NUMBER.fullmatch(word) and BEFORE_MONTH.match(line, match.end())
-        return not (is_day or (opener and ORDINAL.search(before)))
     return word == "I" or not (word[:1].isupper() and DOTTED.fullmatch(word))
 
 

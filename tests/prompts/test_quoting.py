@@ -54,12 +54,6 @@ def test_no_tag_of_ours_comes_about_by_taking_others_out(parts):
     assert without_tags(kept) == kept
 
 
-def test_a_tag_inside_a_tag_does_not_survive():
-    """One pass over this text would leave a tag."""
-    assert TAG.search(without_tags("<<conversation>/conversation>")) is None
-    assert without_tags("2 < 3 and <b>bold</b>") == "2 < 3 and <b>bold</b>"
-
-
 def test_a_text_made_to_be_slow_is_read_all_the_same():
     """Hundreds of thousands of spaces or brackets are read once or twice, not once for each of them."""
     started = process_time()

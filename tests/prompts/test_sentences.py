@@ -58,14 +58,6 @@ def test_times_are_written_out():
     assert "[1] I camped yesterday (7 May 2023)." in ExtractEvents((sentence.turn,)).render()[1].text
 
 
-@pytest.mark.parametrize("starts", [(), (0,), (0, 1)])
-def test_events_are_told_apart_where_they_begin(starts):
-    """As many lines as events."""
-    text = ExtractEvents(tuple(said("Ana: I ski.", "Ben: I swim.")), (), starts).render()[1].text
-
-    assert text.count("== event") == len(starts)
-
-
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=6))
 def test_numbers_are_one_to_n_in_order(texts):
     """Whatever is said, no number is missing and none comes twice."""

@@ -9,7 +9,6 @@ from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.rendering import number_sentences
-from langgraph_engram.rule_model.model import RULES
 
 ASKING = [ExtractEvents, ExtractFacts, ExtractKeySentences, ExtractRecords, ExtractRelations, LabelSentences]
 
@@ -33,14 +32,6 @@ def test_each_sentence_is_replaced_in_its_place(asking, turns):
         expected = expected.replace(sentence.resolved, mark, 1)
     assert shown[0] == said[0]
     assert shown[1].text == expected
-
-
-@pytest.mark.parametrize("asking", ASKING)
-def test_rules_read_what_was_said(asking, turns):
-    """The answer without a model does not depend on what is shown."""
-    marks = ("mark",) * len(number_sentences(turns))
-
-    assert RULES[asking](asking(turns, shown=marks)) == RULES[asking](asking(turns))
 
 
 def test_each_sentence_needs_its_own(turns):

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.prompts.write_answer import WriteAnswer
@@ -114,14 +112,6 @@ def test_a_narrative_is_told_as_it_is():
 
     assert told.splitlines() == ["-- undated", "[1] They met in May."]
     assert format_evidence([]) == ""
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=9))
-def test_each_number_is_told(places):
-    """Whatever pieces cite, each can be cited in turn by its number."""
-    told = format_evidence([piece(number, said(place, "Hm.", days=place % 3)) for number, place in enumerate(places)])
-
-    assert all(f"[{number}]" in told for number in range(1, len(places) + 1))
 
 
 def test_standing_statements_are_pointed_at_by_number():

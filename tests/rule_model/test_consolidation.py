@@ -58,14 +58,6 @@ def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
     assert decide(record(f"Ana: {older}", **fields), record(f"Ana: {newer}")) == [("CONFLICT", [])]
 
 
-@pytest.mark.parametrize(
-    ("newer", "action"), [("I moved to Porto.", "SUPERSEDE"), ("I live in Lisbon, near the sea.", "KEEP_BOTH")]
-)
-def test_a_stated_change_and_the_same_value_are_no_conflict(record, newer, action):
-    """The words tell of the change, or say the same."""
-    assert decide(record("Ana: I live in Lisbon."), record(f"Ana: {newer}")) == [(action, [])]
-
-
 @pytest.mark.parametrize("earlier", [0, 1])
 def test_values_of_two_times_are_no_conflict(record, earlier):
     """Where Ana moved in 2001 says nothing against where she lives."""
@@ -73,15 +65,6 @@ def test_values_of_two_times_are_no_conflict(record, earlier):
     fields = [then if position == earlier else {} for position in range(2)]
     homes = ("Ana: I settled in Porto.", "Ana: I live in Lisbon.")
     records = [record(home, **found) for home, found in zip(homes, fields, strict=True)]
-
-    assert decide(*records) == [("KEEP_BOTH", [])]
-
-
-@pytest.mark.parametrize("days", [(0, 0), (0, 1)])
-@pytest.mark.parametrize("unit", ["The run took {} minutes.", "I read chapter {} of the book."])
-def test_a_sentence_with_another_number_stays(record, unit, days):
-    """Of one day or of two: another run, another chapter."""
-    records = [record(f"Ana: {unit.format(number)}", day) for number, day in zip((52, 49), days, strict=True)]
 
     assert decide(*records) == [("KEEP_BOTH", [])]
 
@@ -99,14 +82,6 @@ def test_a_conflict_comes_before_a_repeat(record):
     homes = ("I live in Lisbon by the sea.", "I live in Porto.", "I live in Lisbon by the sea!")
 
     assert decide(*(record(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
-
-
-def test_a_cluster_may_hold_several_decisions(record):
-    """A repeat merges, a change supersedes, and what belongs to neither is not named."""
-    contents = ["I live in Lisbon.", "I keep bees.", "I keep bees!", "I moved to Porto.", "I like tea."]
-    records = [record(f"Ana: {text}", day) for day, text in enumerate(contents)]
-
-    assert decide(*records) == [("SUPERSEDE", [1, 4]), ("MERGE", [2, 3])]
 
 
 def test_each_cluster_has_its_verdict(record):

@@ -181,16 +181,6 @@ def test_a_record_without_its_turns_is_quoted_in_its_own_words(ask, passages):
     ]
 
 
-def test_the_person_asked_about_is_quoted_before_others(ask, heard):
-    """Another's words may still say it."""
-    lines = ("Ana: It rained.", "Ben: I play the trumpet on Sundays.", "Ana: I play the trumpet at school.")
-    found = [piece.model_copy(update={"relevance": 0.6}) for piece in heard(*lines)[1:]]
-
-    quotes = ask("Does Ana play the trumpet?", [*heard("Cleo: Nobody plays the drums."), *found], "Ana")
-
-    assert [line.partition(",")[0] for line in quotes][:2] == ["Ana", "Ben"]
-
-
 def test_a_synthesis_is_told_in_order_of_time(record):
     """Earlier events first, each under its day, within the words allowed; questions are left out."""
     history = (record("Ana: I planted apple trees.", 0),)

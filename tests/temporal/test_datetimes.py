@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_engram.extraction.evidence import support_of
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.schema import Evidence, Turn
@@ -66,13 +65,6 @@ def test_yesterday_is_the_day_before_the_speakers(tmp_path, store, said_at, head
         assert result.evidence[0].text == f"{heading}, Ana: I camped at Bled yesterday ({day})."
 
 
-def test_one_instant_on_two_clocks_is_read_twice():
-    """What is cached of a text is cached for its wall time, not for the instant."""
-    sydney, utc = turn_at(SYDNEY, CAMPED), turn_at("2024-06-11T22:00:00+00:00", CAMPED)
-
-    assert [support.times[0].start.day for support in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
-
-
 @pytest.fixture
 def memory():
     """Ana spoke in Sydney, and an hour later, which was the day before there, in California."""
@@ -107,16 +99,6 @@ def test_what_was_mentioned_on_a_day_was_mentioned_on_the_speakers(memory, day, 
     found = memory.search(f"What did Ana say on {day}?", user_id="ana")
 
     assert expected in found.evidence[0].text
-
-
-def test_now_has_a_clock_of_its_own(memory):
-    """Asked on 12 June in Sydney, "today" is 12 June."""
-    asked = "What did Ana say today?"
-
-    here = memory.search(asked, user_id="ana", now="2024-06-12T09:30:00+10:00").evidence
-
-    assert here == memory.search(asked, user_id="ana", now="2024-06-12T09:30:00Z").evidence
-    assert here != memory.search(asked, user_id="ana", now="2024-06-11T23:30:00Z").evidence
 
 
 def test_passages_are_rendered_in_the_order_of_their_instants():

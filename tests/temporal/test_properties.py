@@ -13,7 +13,7 @@ PARTS = (
     "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"
     "mid,end,week,weekend,month,year,years,days,decade,night,morning,ago,May,march,June,february,29,30,31st,31,"
     "first,second,2023,2024,1999,9999,0,12,5/13,2023-02-30,2023-05-07,T10:00Z,'98,90s,the nineties,Monday,Fri,"
-    "sunday,Christmas,New Year's Eve,Easter,summer,fall,winter,a,few,couple,three,half,today,tomorrow,weeks,will,"
+    "sunday,summer,fall,winter,a,few,couple,three,half,today,tomorrow,weeks,will,"
     "03/04/2025,13/04/2025,3.4.25,is,every,"
     "went,going to,.,-,/,(,),\n,:,"
 ).split(",")
@@ -22,9 +22,9 @@ TEXTS = st.one_of(st.text(max_size=80), TIMELY)
 PHRASES = (
     "we met yesterday;last week;next weekend;this month;last year;two weekends ago;"
     "a few days ago;last winter;a couple of months ago;three years ago;a decade ago;we met on Monday;"
-    "we will meet on Monday;last December;next June;last Christmas;the past two weeks;the next few days;"
-    "early last month;in the 90s;late last year;the end of next week;we met on the 31st;"
-    "the week before last Christmas;the first week of last June;from last week to yesterday;"
+    "we will meet on Monday;last December;next June;the past two weeks;the next few days;"
+    "early last month;in the 90s;late last year;the end of next week;"
+    "the week before last June;the first week of last June;from last week to yesterday;"
     "twenty-five years ago;we will meet in two weeks;we will meet three weeks from tomorrow"
 ).split(";")
 USUAL_CLOCKS = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))

@@ -15,9 +15,7 @@ What happened on 7 May 2023? | on 7 May 2023 | 2023-05-07 | 2023-05-07
 What happened in May? | in May | 2023-05-01 | 2023-05-31
 Where did I eat yesterday? | yesterday | 2023-07-11 | 2023-07-11
 What did Ana do before May 2023? | before May 2023 | - | 2023-04-30
-What did Ana do after 7 May 2023? | after 7 May 2023 | 2023-05-08 | -
 What has Ana done from 2021 onwards? | from 2021 onwards | 2021-01-01 | -
-What did Ana do until March 2022? | until March 2022 | - | 2022-03-31
 What did Ana do around 7 May 2023? | around 7 May 2023 | 2023-05-04 | 2023-05-10
 What did Ana do around 2020? | around 2020 | 2018-12-31 | 2022-01-01
 What did Ana do between May and July 2022? | between May and July 2022 | 2022-05-01 | 2022-07-31
@@ -44,7 +42,6 @@ TIMELESS = """
 When did Ana go to Paris?
 What did Ana do before moving to Paris?
 Since when does Ana paint?
-What did Ana do for three years?
 What day did Ana arrive, and in which year?
 """
 
@@ -66,9 +63,7 @@ def test_a_query_without_a_clock_is_bound_by_complete_dates_only():
 
 TIMES = """
 2023-05-07 | 2023-05-07T00:00:00 | 2023-05-07T23:59:59
-2023-05 | 2023-05-01T00:00:00 | 2023-05-31T23:59:59
 2023-05-01/2023-05-07 | 2023-05-01T00:00:00 | 2023-05-07T23:59:59
-2019/2021 | 2019-01-01T00:00:00 | 2021-12-31T23:59:59
 2023-05-07T13:45:10Z | 2023-05-07T13:45:10 | 2023-05-07T13:45:10
 2023-05-07T13:45:10.123456+00:00 | 2023-05-07T13:45:10 | 2023-05-07T13:45:10
 2023-05-07T00:00:00+00:00/2023-05-08T23:59:59+00:00 | 2023-05-07T00:00:00 | 2023-05-08T23:59:59
@@ -107,7 +102,6 @@ def test_nonsense_is_no_time(text):
         ("It rained on Sunday.", "It rained on Sunday (9 July 2023, the Sunday before)."),
         ("We met two weekends ago.", "We met two weekends ago (the weekend of 1 July 2023, two weekends before)."),
         ("We leave next week.", "We leave next week (the week of 17 July 2023)."),
-        ("I called yesterday.", "I called yesterday (11 July 2023)."),
     ],
 )
 def test_past_weeks_and_weekdays_are_counted_from_the_clock(said, resolved):
@@ -137,8 +131,6 @@ def test_relative_times_are_followed_by_what_they_mean():
         ("2022-12-01", "2023-02-28", "season", "winter 2022"),
         ("1990-01-01", "1999-12-31", "decade", "the 1990s"),
         ("2023-05-03", "2023-05-05", "range", "3 to 5 May 2023"),
-        ("2023-05-30", "2023-06-02", "range", "30 May to 2 June 2023"),
-        ("2022-12-30", "2023-01-02", "range", "30 December 2022 to 2 January 2023"),
         ("2023-05-01", "2023-06-30", "range", "May to June 2023"),
         ("2019-01-01", "2021-12-31", "range", "2019 to 2021"),
     ],

@@ -68,13 +68,6 @@ def test_what_recurs_here_and_not_elsewhere_names_a_subject():
     assert bees[:2] == ["honey", "bees"]
 
 
-def test_words_that_name_nothing_are_left_out():
-    """Numbers, times and small talk are no subject; without any other word there is none."""
-    texts = ["Well, before yesterday there were three or 400 of them!", "Thanks, that sounds great."]
-
-    assert topic_words(texts, document_frequencies(texts), [], 5) == []
-
-
 @given(st.lists(st.text(max_size=60), max_size=5), st.integers(0, 4))
 def test_no_more_words_than_asked_for_and_none_twice(texts, most):
     """Whatever is said."""

@@ -42,7 +42,7 @@ order("sand")
 ```
 """
 LONGEST = MAX_PASSAGE + 9 * MAX_OPENING
-"""Characters of any passage: six headings, a line that introduces it, the head of a table, and headings inside."""
+"""Characters of any passage: six headings, a line that introduces it, and headings inside."""
 
 
 def words(text):
@@ -75,20 +75,6 @@ def test_a_passage_knows_its_headings_and_keeps_blocks_whole():
         f"The shed > Roof:\nDo this in order:\n{steps.strip()}",
         "The shed > Door:\nPaint it blue.\n### Handle\nBrass.",
     ]
-
-
-def test_parts_of_code_and_tables_have_their_frame():
-    """Each part of what is too large is code, or a table, by itself."""
-    most = MAX_PASSAGE // 9
-    code = "```python\n" + "".join(f"total_{number} = price({number})\n" for number in range(most)) + "```"
-    table = "| tree | metres |\n|---|---|\n" + "".join(f"| oak {number} | {number} |\n" for number in range(most))
-
-    of_code, of_table = passages_of(code, "user"), passages_of(table, "user")
-
-    assert len(of_code) > 1
-    assert all(part.startswith("```python\ntotal_") and part.endswith(")\n```") for part in of_code)
-    assert len(of_table) > 1
-    assert all(part.startswith("| tree | metres |\n|---|---|\n| oak ") for part in of_table)
 
 
 def test_a_short_plain_message_has_no_passages():

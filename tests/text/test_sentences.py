@@ -86,17 +86,6 @@ def test_a_run_on_is_split_where_it_hurts_least():
     assert " ".join(parts) == text
 
 
-def test_words_without_any_mark_are_split_between_words():
-    """Speech without punctuation is split too; a single endless word stays whole."""
-    text = "word " * 500 + "x" * 1000
-
-    parts = split_sentences(text)
-
-    assert parts[-1].endswith("x" * 1000)
-    assert all(len(part) <= MOST_CHARACTERS for part in parts[:-1])
-    assert " ".join(parts) == text
-
-
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…\n\"'()-•😊:;,&@/", max_size=200)))
 @settings(max_examples=400)
 def test_nothing_is_lost_but_white_space(text):
