@@ -6,11 +6,7 @@ from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import (
-    join_repeats,
-    join_stored,
-    passage_records,
-)
+from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes

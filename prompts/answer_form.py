@@ -65,9 +65,7 @@ WORDINGS: Mapping[AnswerStyle, Wording] = {
         f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
     ),
     "short": Wording(
-        f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}",
-        "Answer in a few words.",
-        f"{LIKELY} {ELSE_UNKNOWN}",
+        f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}", "Answer in a few words.", f"{LIKELY} {ELSE_UNKNOWN}"
     ),
     "full": Wording(
         f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",

@@ -22,8 +22,7 @@ from langgraph_engram.text.sentences import ends_asking, question_at_end, split_
 from langgraph_engram.text.tokens import content_stems
 
 TAG = re.compile(
-    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>",
-    re.IGNORECASE,
+    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>", re.IGNORECASE
 )
 """Where one of our tags begins, or a token by which templates of chat models separate who speaks."""
 BRACKETS = str.maketrans(dict.fromkeys("<\ufe64\uff1c", "\u2039"))

@@ -20,12 +20,7 @@ from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.chroma_files import (
-    WITHOUT_INDEX,
-    FolderWrites,
-    discard_cut_off_indexes,
-    finish_removals,
-)
+from langgraph_engram.stores.chroma_files import WITHOUT_INDEX, FolderWrites, discard_cut_off_indexes, finish_removals
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import lock_folder, make_folder, remove_folders, server_locks
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
@@ -41,12 +36,7 @@ PART = "memories"
 """The part of a folder that holds memories."""
 
 
-def open_store(
-    location: str | Path,
-    encoder: Encoder,
-    *,
-    settings: StorageSettings | None = None,
-) -> ChromaStore:
+def open_store(location: str | Path, encoder: Encoder, *, settings: StorageSettings | None = None) -> ChromaStore:
     """Open a store.
 
     Args:

@@ -15,17 +15,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")] + sorted(
     (ROOT / "docs").rglob("*.md")
 )
-SOURCES = (
-    "langgraph_engram",
-    "graphs",
-    "nodes",
-    "prompts",
-    "stores",
-    "tests",
-    "docs",
-    "examples",
-    "lab",
-)
+SOURCES = ("langgraph_engram", "graphs", "nodes", "prompts", "stores", "tests", "docs", "examples", "lab")
 MODULES = {path.name for folder in SOURCES for path in (ROOT / folder).rglob("*.py")} | {"setup.py"}
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:\w+/)+(?:[\w.]+\.(?:py|md|json))?)(?:::\w+)?`")

@@ -209,12 +209,7 @@ def test_a_style_that_does_not_exist_is_refused():
 
 def test_the_reflection_sees_what_the_reader_saw():
     """The sentence that decides may stand beside the one that was found."""
-    model = FakeModel(
-        [
-            "A kayak [1]. [more]",
-            Reflection(complete=True),
-        ],
-    )
+    model = FakeModel(["A kayak [1]. [more]", Reflection(complete=True)])
     with Memory("memory:", "rules", encoder="hashing") as memory:
         memory.remember(session(0), user_id="ana", session_id="s0", close_session=True)
         graph = build_read_graph(memory.store, model, RuleModel(), memory.settings)

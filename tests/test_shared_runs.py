@@ -214,10 +214,7 @@ def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node,
 def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them(tmp_path, monkeypatch):
     """Only together do they hold enough, and the process dies before it is written."""
     monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
-    with (
-        monkeypatch.context() as patch,
-        Memory(tmp_path, NamedRules(), encoder="hashing") as memory,
-    ):
+    with monkeypatch.context() as patch, Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
         patch.setattr("langgraph_engram.nodes.synthesize.Synthesize.__call__", die)
         with pytest.raises(Dying):
             memory.remember_sessions(SESSIONS, user_id="ana")

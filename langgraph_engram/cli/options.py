@@ -47,8 +47,7 @@ Store = Annotated[
     typer.Option(help="A folder, or the URL of a Chroma server. \\[env var: ENGRAM_STORE] \\[default: ./engram-data]"),
 ]
 Model = Annotated[
-    str | None,
-    typer.Option("--model", help='"rules" or "openai:NAME". \\[env var: ENGRAM_MODEL] \\[default: rules]'),
+    str | None, typer.Option("--model", help='"rules" or "openai:NAME". \\[env var: ENGRAM_MODEL] \\[default: rules]')
 ]
 Preset = Annotated[
     str | None,

@@ -73,11 +73,7 @@ def missed_ids(seen: Sequence[Pair], found: Sequence[Pair]) -> set[str]:
 
 
 def undecided_tasks(
-    run_id: str,
-    index: ScopeIndex,
-    records: Mapping[str, Record],
-    outdated: Sequence[Decision],
-    missed: Collection[str],
+    run_id: str, index: ScopeIndex, records: Mapping[str, Record], outdated: Sequence[Decision], missed: Collection[str]
 ) -> list[PendingTask]:
     """Return what a run leaves to decide that may not decide anew: each turn once."""
     decided = {record_id for decision in outdated for record_id in decision.pair}

@@ -15,7 +15,7 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import Record, Standing, Turn
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.dialogue_acts import begins_question
+from langgraph_engram.text.questions import begins_question
 from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
 

@@ -23,16 +23,7 @@ from langgraph_engram.results import ExportReceipt, LoadReceipt
 from langgraph_engram.schema import Frozen, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import (
-    BOUNDARIES,
-    DECISIONS,
-    EVENTS,
-    PENDING_TASKS,
-    RECORDS,
-    SYNTHESES,
-    TURNS,
-    Kind,
-)
+from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, PENDING_TASKS, RECORDS, SYNTHESES, TURNS, Kind
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -39,7 +39,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.text.questions import read_cues
 from langgraph_engram.tracing import detached
 
 NOTED = "Noted. Ask me about it at any time."

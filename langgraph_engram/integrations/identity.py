@@ -68,9 +68,7 @@ class ScopeOverrides(Frozen):
 
 
 def resolve_scope(
-    run: Run | None = None,
-    config: RunnableConfig | None = None,
-    default: ScopeOverrides | None = None,
+    run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
     """Return the scope of a run.
 

@@ -206,11 +206,7 @@ def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float
 
 
 def event_scores(
-    index: ScopeIndex,
-    query: Vectors,
-    k: int = BOUNDARY_K,
-    window: int = BOUNDARY_WINDOW,
-    alpha: float = BOUNDARY_ALPHA,
+    index: ScopeIndex, query: Vectors, k: int = BOUNDARY_K, window: int = BOUNDARY_WINDOW, alpha: float = BOUNDARY_ALPHA
 ) -> Scores:
     """Score events from coarse to fine (ES-Mem Eq. 5-7).
 

@@ -20,7 +20,6 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.dialogue_acts import REPLY
 from langgraph_engram.text.keywords import (
     TITLE_KEYWORDS,
     document_frequencies,
@@ -30,6 +29,7 @@ from langgraph_engram.text.keywords import (
     topic_words,
 )  # fmt: skip
 from langgraph_engram.text.markdown import prose_of
+from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems

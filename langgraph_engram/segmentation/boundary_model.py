@@ -18,7 +18,7 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, encode_turns
 from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
 from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
-from langgraph_engram.text.dialogue_acts import TurnCues, read_cues
+from langgraph_engram.text.questions import TurnCues, read_cues
 
 FEATURES = (
     "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue",

@@ -68,11 +68,7 @@ class RouteGuardMiddleware:
 
 
 app = Starlette(
-    routes=[
-        Route("/mcp", MCP_ENDPOINT),
-        Route("/mcp/", MCP_ENDPOINT),
-        *inspector_routes(factory.memory, CREDENTIALS),
-    ],
+    routes=[Route("/mcp", MCP_ENDPOINT), Route("/mcp/", MCP_ENDPOINT), *inspector_routes(factory.memory, CREDENTIALS)],
     middleware=[Middleware(RouteGuardMiddleware)],
     lifespan=lambda app: MCP.session_manager.run(),  # noqa: ARG005 - calls of tools are accepted while it runs
 )

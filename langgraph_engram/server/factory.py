@@ -64,11 +64,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
         entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext),
     )
     read = build_read_graph(
-        store,
-        model,
-        RuleModel(),
-        settings,
-        entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext),
+        store, model, RuleModel(), settings, entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext)
     )
     return with_typed_state(write), with_typed_state(read)
 

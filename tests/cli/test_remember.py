@@ -39,10 +39,7 @@ def test_what_is_known_is_nothing_new(remembered, file):
     code, out, _ = remembered("remember", file, "--user", "ana")
 
     assert code == 0
-    assert out.splitlines()[:2] == [
-        "read as messages, 3 messages in 2 sessions",
-        "nothing new: all 3 turns were known",
-    ]
+    assert out.splitlines()[:2] == ["read as messages, 3 messages in 2 sessions", "nothing new: all 3 turns were known"]
 
 
 def test_a_session_can_be_named(engram, tmp_path, conversation):

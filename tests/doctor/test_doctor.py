@@ -262,10 +262,7 @@ DEFECTS = {
     "row without a scope": (lambda at: at.put_row("x:y", {"kind": "events"}), False),
     "unreadable row": (lambda at: at.put_row(at.row("turns")[0], {**at.row("turns")[1], "item": "{}"}), False),
     "row under another id, of another scope": (foreign_rows, False),
-    "row under another id": (
-        lambda at: at.put_row(row_id(ANA, RECORDS, "other"), *at.row("turns")[1:]),
-        False,
-    ),
+    "row under another id": (lambda at: at.put_row(row_id(ANA, RECORDS, "other"), *at.row("turns")[1:]), False),
     "outdated text": (
         lambda at: at.put_row(at.row("records")[0], at.row("records")[1], "something else", at.row("records")[3]),
         True,

@@ -15,12 +15,7 @@ import pytest
 from langgraph_engram.embeddings import minilm_onnx, minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.minilm_onnx import (
-    BATCH,
-    NO_TELEMETRY,
-    OnnxMiniLM,
-    map_weights,
-)
+from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM, map_weights
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS
 from langgraph_engram.errors import EncoderUnavailable

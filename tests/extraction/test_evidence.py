@@ -62,11 +62,7 @@ def test_what_the_sources_say_stands(verdict, said, content):
         ("I camped yesterday.", "Ana camped on 3 May 2023.", "'3 May 2023'"),
         ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
         ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
-        (
-            "I went to a pottery class.",
-            "Ana dreams of sailing around the world alone.",
-            "alon, around, dream",
-        ),
+        ("I went to a pottery class.", "Ana dreams of sailing around the world alone.", "alon, around, dream"),
     ],
 )
 def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):

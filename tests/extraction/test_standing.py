@@ -79,12 +79,7 @@ def test_only_the_users_own_statements_stand(marked, store, said, fields, kind):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        f'My boss wrote: "{ALWAYS}"',
-        f"Look at this mail:\n> {ALWAYS}",
-        f"```\n{ALWAYS}\n```",
-    ],
+    "text", [f'My boss wrote: "{ALWAYS}"', f"Look at this mail:\n> {ALWAYS}", f"```\n{ALWAYS}\n```"]
 )
 def test_a_quoted_instruction_is_none(marked, text):
     """Quotation marks, lines of a reply and blocks of code hold the words of others."""

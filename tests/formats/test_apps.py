@@ -45,11 +45,7 @@ def test_chatgpt_is_read_along_the_current_branch():
     assert [session.session_id for session in parsed.sessions] == ["c0", "c1"]
     assert said(parsed) == [
         [("user", "Which plants do bees like?"), ("assistant", "Roses.")],
-        [
-            ("user", "Which plants do bees like?"),
-            ("assistant", "Lavender and thyme."),
-            ("user", "Is this thyme?"),
-        ],
+        [("user", "Which plants do bees like?"), ("assistant", "Lavender and thyme."), ("user", "Is this thyme?")],
     ]
     assert parsed.sessions[0].messages[0].said_at.year == 2024
     assert [session.session_id for session in parse([conversation(), conversation(id="c2")], sample="c1").sessions] == [

@@ -4,9 +4,7 @@ from itertools import groupby
 
 import pytest
 
-from langgraph_engram.graphs.write import (
-    build_write_graph,
-)
+from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.testing import FakeModel

@@ -105,11 +105,7 @@ def test_the_model_may_narrow_a_search_and_not_widen_it(memory):
         )
     fixed = {"metadata.place": "home"}
     save, search = create_memory_tools(
-        memory,
-        tools=["save_memory", "search_memory"],
-        user_id="ana",
-        filters=fixed,
-        metadata={"place": "home"},
+        memory, tools=["save_memory", "search_memory"], user_id="ana", filters=fixed, metadata={"place": "home"}
     )
 
     def found(**arguments):

@@ -86,10 +86,7 @@ def test_what_does_not_fit_is_a_mistake(text, reason):
 
 @pytest.mark.parametrize(
     "reply",
-    [
-        Reply('{"name": "x"}\n{"name": "y"}'),
-        Reply('Example: {"items": []}. Answer: {"items": [{"name": "x"}]}'),
-    ],
+    [Reply('{"name": "x"}\n{"name": "y"}'), Reply('Example: {"items": []}. Answer: {"items": [{"name": "x"}]}')],
 )
 def test_several_answers_are_none(reply):
     """Taking one of them would lose what the others hold."""

@@ -17,10 +17,7 @@ from langgraph_engram.results import count_tokens
 from langgraph_engram.settings import DeepSettings
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, 12, tzinfo=UTC) for month in (5, 6, 7))
-HOMES = [
-    ("s1", MAY, "I live in Oslo, near the harbour."),
-    ("s2", JULY, "I moved to Bergen and I live in Bergen now."),
-]
+HOMES = [("s1", MAY, "I live in Oslo, near the harbour."), ("s2", JULY, "I moved to Bergen and I live in Bergen now.")]
 
 
 @pytest.fixture(scope="module")

@@ -48,10 +48,7 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
     assert (asked, update["synthesis_ids"], kept) == ([], [], [])
 
 
-@pytest.mark.parametrize(
-    ("settings", "kept_text"),
-    [({}, "quoted"), ({"method": "written"}, "written")],
-)
+@pytest.mark.parametrize(("settings", "kept_text"), [({}, "quoted"), ({"method": "written"}, "written")])
 def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
     """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])

@@ -28,10 +28,7 @@ def index_of_records(*records):
 def question(intent):
     """A question with all five constraints of the paper."""
     return intent(
-        target_types=["episodic"],
-        time=parse_constraint("in May 2023", NOW),
-        location="Yosemite",
-        keywords=["red tent"],
+        target_types=["episodic"], time=parse_constraint("in May 2023", NOW), location="Yosemite", keywords=["red tent"]
     )
 
 

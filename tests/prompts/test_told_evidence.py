@@ -84,10 +84,7 @@ def test_what_was_reworded_is_told_in_its_own_words():
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [
-        ({"status": "superseded", "superseded_by": "r2"}, "Changed since"),
-        ({"conflicts_with": ["r2"]}, "But also"),
-    ],
+    [({"status": "superseded", "superseded_by": "r2"}, "Changed since"), ({"conflicts_with": ["r2"]}, "But also")],
 )
 def test_what_is_superseded_or_in_conflict_is_told_with_the_other(fields, words):
     """Where its turns are not told whole, its piece says both."""

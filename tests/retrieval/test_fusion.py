@@ -153,11 +153,7 @@ def test_the_assistants_words_come_first_only_where_they_are_asked_for(
     )
     index = store.index(scope)
 
-    found = ranked(
-        index,
-        intent(needs_assistant=asked),
-        scores_of(index, turns=[0, 0, 0.9, 1], lexical=[0.9, 1]),
-    )
+    found = ranked(index, intent(needs_assistant=asked), scores_of(index, turns=[0, 0, 0.9, 1], lexical=[0.9, 1]))
 
     assert [next(name for name in found if name[0] == kind) for kind in "rt"] == first
 
@@ -247,9 +243,7 @@ def test_sentences_of_one_exchange_are_one_passage(groups_of, scores, reach, gro
 
 
 @pytest.mark.parametrize(
-    ("days", "cited", "groups"),
-    [(1, ["t1"], [[0], [1]]), (0, ["gone", "t1"], [[0, 1]])],
-    ids=["a day", "a gap"],
+    ("days", "cited", "groups"), [(1, ["t1"], [[0], [1]]), (0, ["gone", "t1"], [[0, 1]])], ids=["a day", "a gap"]
 )
 def test_what_joins_a_passage(store, scope, keep, turn, record, days, cited, groups):
     """Nothing of another day; a record of a missing turn joins by another that it cites."""

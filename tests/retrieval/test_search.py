@@ -99,10 +99,7 @@ def test_a_profile_is_quoted_line_by_line(store, scope, keep, turn, record):
 
 def test_a_profile_keeps_to_its_budget(store, scope, keep, turn, record):
     """Long statements are cut, and what does not fit is in the records alone."""
-    keep(
-        turns=[turn(0)],
-        records=[record(n, f"Ana: {n} {'word ' * 90}", standing="preference") for n in range(9)],
-    )
+    keep(turns=[turn(0)], records=[record(n, f"Ana: {n} {'word ' * 90}", standing="preference") for n in range(9)])
 
     profile = profile_of(store.index(scope), 300)
 

@@ -22,7 +22,7 @@ from langgraph_engram.segmentation.boundary_model import (
     sharpen,
 )
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
-from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.text.questions import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
 TEXTS = st.lists(st.sampled_from(["I ski a lot.", "Do you ski?", "yes", "Bye!", "Hey", "", "by the lake"]), max_size=12)

@@ -149,12 +149,7 @@ def test_signing_in_and_out(memory):
 
 
 @pytest.mark.parametrize(
-    "outside",
-    [
-        {"client": "192.0.2.7"},
-        {"host": "rebound.example.com"},
-        {"Origin": "https://example.com"},
-    ],
+    "outside", [{"client": "192.0.2.7"}, {"host": "rebound.example.com"}, {"Origin": "https://example.com"}]
 )
 @pytest.mark.parametrize(("method", "path"), GUARDED)
 def test_without_tokens_only_this_machine_is_served(method, path, outside, memory):

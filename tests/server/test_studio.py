@@ -69,10 +69,7 @@ def test_every_step_is_a_checkpoint_that_can_be_forked(opened, user):
     history = client.threads.get_history(thread, limit=50)
     (before,) = [saved for saved in history if saved["next"] == ["parse_intent"]]
     fork = client.threads.update_state(
-        thread,
-        asked("What is Ana's dog called?", user_id=user),
-        checkpoint=before["checkpoint"],
-        as_node=FIRST,
+        thread, asked("What is Ana's dog called?", user_id=user), checkpoint=before["checkpoint"], as_node=FIRST
     )
     forked = client.runs.wait(thread, "recall", checkpoint=fork["checkpoint"])
 

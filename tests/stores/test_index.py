@@ -128,9 +128,7 @@ def test_columns_of_records(record):
     """Status and seconds in the order of items; nan for what is unknown."""
     start = datetime(1970, 1, 1, 0, 1)
     index = with_items(
-        RecordIndex(RECORDS),
-        record(0, event_start=start, status="merged"),
-        record(1, mentioned_at=None),
+        RecordIndex(RECORDS), record(0, event_start=start, status="merged"), record(1, mentioned_at=None)
     )
 
     assert index.active.tolist() == [False, True]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.text.questions import read_cues
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,7 @@ def test_statements_are_distinguished_from_what_states_nothing():
 
 
 @pytest.mark.parametrize(
-    ("text", "changed"),
-    [
-        ("I no longer ski.", True),
-        ("The wedding is now on Sunday.", True),
-        ("I won't quit!", False),
-    ],
+    ("text", "changed"), [("I no longer ski.", True), ("The wedding is now on Sunday.", True), ("I won't quit!", False)]
 )
 def test_a_change_is_one_that_is_stated(text, changed):
     """Cue words say that something is no longer as it was."""
@@ -101,10 +96,7 @@ def test_the_place_is_where_something_happened(sentence, place):
 
 @pytest.mark.parametrize(
     ("sentence", "reason"),
-    [
-        ("I moved because I got a job.", "I got a job"),
-        ("I stopped running because of my knee.", ""),
-    ],
+    [("I moved because I got a job.", "I got a job"), ("I stopped running because of my knee.", "")],
 )
 def test_a_reason_is_a_clause_that_says_why(sentence, reason):
     """Not since when, nor in which role."""

@@ -9,13 +9,7 @@ from langgraph_engram.text.tokens import numbers_in, plain_number, spelled_numbe
 
 @pytest.mark.parametrize(
     ("written", "plain"),
-    [
-        ("1,200", "1200"),
-        ("1,234,567.80", "1234567.8"),
-        ("3.50", "3.5"),
-        ("1.2.3", "1.2.3"),
-        ("007", "007"),
-    ],
+    [("1,200", "1200"), ("1,234,567.80", "1234567.8"), ("3.50", "3.5"), ("1.2.3", "1.2.3"), ("007", "007")],
 )
 def test_marks_and_empty_decimals_go(written, plain):
     """What is no amount stays as it is."""

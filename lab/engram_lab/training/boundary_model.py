@@ -28,7 +28,7 @@ from langgraph_engram.segmentation.boundary_model import (
     WEIGHTS_FILE,
     boundary_features,
 )
-from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.text.questions import read_cues
 
 SEEDS = (3, 4, 5)
 """Each augments the dialogues differently; the model is fitted on all of them."""
