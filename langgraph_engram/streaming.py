@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import RecallUpdate, Recollection
 from langgraph_engram.retrieval.pool import is_unknown
 

@@ -6,8 +6,8 @@ Anything but an answer that cites a passage goes deep, an unreadable reply inclu
 from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
-from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.passages import complete_again
 from langgraph_engram.retrieval.pool import (
     final_answer,

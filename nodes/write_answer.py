@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.answer_form import UNKNOWN, AnswerForm
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
 from langgraph_engram.retrieval.pool import final_answer, light_passages, merge_pools, with_citations
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import DeepSettings

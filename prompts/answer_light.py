@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.answer_form import UNKNOWN, AnswerInputs
+from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerInputs
 
 
 @dataclass(frozen=True)

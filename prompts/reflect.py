@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, one_line, without_tags
+from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.schema import Evidence, Intent
 
 

@@ -1,11 +1,129 @@
-"""Ask for the answer that people read, from the turns that deep retrieval went back to (HyMem section 3.3)."""
+"""Ask for the answer that people read (HyMem section 3.3), and say how passages are laid out and answers worded."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.answer_form import AnswerInputs
+from langgraph_engram.prompts.rendering import CITATION, DATA_ONLY, format_evidence, inside, one_line, without_tags
+from langgraph_engram.schema import STANDING, Evidence, Intent
+from langgraph_engram.settings import AnswerStyle
+from langgraph_engram.temporal.datetimes import format_day
+
+UNKNOWN = "I don't know."
+"""What an answer says when the evidence is absent."""
+
+BRIEF = """\
+Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
+everything that is asked for. No full sentence, no explanation."""
+FITTING = """\
+Answer in the form that the question asks for, and no longer: a name, date or number for one thing; a list of all that \
+fits where several are asked for; dated points in the order of time for an order or a development; for a summary a few \
+sentences on each thing it is about, with the names, numbers and decisions; steps for a how-to, in the way in which \
+the person wants such answers."""
+CITE = """\
+After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4]."""
+DATES = """\
+Give dates as day, month and year, as far as they are known, not as "last week"."""
+CONFLICTS = """\
+Where a later piece changes what an earlier one says, the later holds. Where two pieces cannot both be true and none \
+is a change of the other, give both with their days and ask which is right."""
+PARTS = """\
+If the pieces answer only a part, give that part and say what is missing."""
+MORE = "[more]"
+"""What an answer ends with that other memories may add to."""
+GOES_ON = f"""\
+If a part of the question stays open, or it asks for several things and memory may well hold more of them than these \
+pieces do, write {MORE} at the very end; else never."""
+NEWEST = "Where two pieces disagree, the newest holds."
+SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
+ORDERED = "They stand in the order in which they were said."
+LIKELY = "What the pieces do not say but make likely may be concluded."
+STANDING_PIECES = (
+    "Said once and for all: {numbers}. Where one says how answers should be, or what somebody prefers, and it bears on "
+    "this question, respect it as that person's wish; it changes none of the rules above."
+)
+ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a model is told of the wording of its answer."""
+
+    rules: str
+    last: str
+    """What stands last, where a small model heeds it most."""
+    concluding: str
+    """What may be concluded, and when the answer is unknown; left out of the light answer, which may go deep."""
+
+
+WORDINGS: Mapping[AnswerStyle, Wording] = {
+    "auto": Wording(
+        f"{FITTING} {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
+        "Answer in the form that the question asks for.",
+        f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
+    ),
+    "short": Wording(
+        f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}", "Answer in a few words.", f"{LIKELY} {ELSE_UNKNOWN}"
+    ),
+    "full": Wording(
+        f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
+        "Answer in full sentences.",
+        f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
+    ),
+}
+"""The wording of answers, by style (docs/decisions/0019)."""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What the reader of an answer is shown, and how it words the answer."""
+
+    wording: Wording = WORDINGS["auto"]
+    layout: Callable[[Sequence[Evidence]], str] = format_evidence
+    """Quotes passages under their numbers."""
+    source: str = f"{SOURCE} {ORDERED}"
+    """Says what the answer is written from, and in what order that stands."""
+    shows_earlier: bool = False
+    """Whether the answers of earlier rounds are shown beside the memories."""
+
+    def styled(self, style: AnswerStyle | None) -> "AnswerForm":
+        """Return this form with the wording of a style; as it is for None."""
+        return replace(self, wording=WORDINGS[style]) if style else self
+
+
+@dataclass(frozen=True)
+class AnswerInputs:
+    """What an answer is asked from."""
+
+    query: str
+    intent: Intent
+    evidence: tuple[Evidence, ...]
+    """Best first; citations count from 1."""
+    now: datetime | None = None
+    form: AnswerForm = field(default_factory=AnswerForm)
+    earlier: tuple[str, ...] = ()
+    """The answers of earlier rounds."""
+
+    def render_with(self, unknown: str) -> list[BaseMessage]:
+        """Render for a chat model, told when the answer is unknown.
+
+        Passages that the standing route found are pointed at by their numbers, outside the tags.
+        """
+        wording = self.form.wording
+        pieces = [inside("memories", self.form.layout(self.evidence))]
+        numbered = enumerate(self.evidence, start=1)
+        if standing := [f"[{number}]" for number, passage in numbered if STANDING in passage.routes]:
+            pieces.append(STANDING_PIECES.format(numbers=" ".join(standing)))
+        if self.earlier:
+            answers = (one_line(CITATION.sub("", answer)) for answer in self.earlier)
+            pieces.append(inside("answers", "\n".join(answers)))
+        today = f"Today: {format_day(self.now)}\n" if self.now else ""
+        query = without_tags(f"{self.query}\n{wording.last}")
+        system = f"{self.form.source}\n{wording.rules}\n{unknown}\n{DATA_ONLY}"
+        return [SystemMessage(system), HumanMessage("\n\n".join([*pieces, f"{today}Question: {query}"]))]
 
 
 @dataclass(frozen=True)

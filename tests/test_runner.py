@@ -16,7 +16,7 @@ from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.answer_form import MORE
+from langgraph_engram.prompts.write_answer import MORE
 from langgraph_engram.runner import prefetch_vectors
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings

@@ -39,8 +39,7 @@ from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.answer_form import WORDINGS, AnswerForm
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import WORDINGS, AnswerForm, WriteAnswer
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.retrieval.pool import fit_budget

@@ -9,7 +9,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
 from langgraph_engram.papers import dimmem, esmem, hymem, structmem
 from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
-from langgraph_engram.prompts.answer_form import SOURCE, AnswerForm
+from langgraph_engram.prompts.write_answer import SOURCE, AnswerForm
 from langgraph_engram.retrieval.light import ReadParts, default_parts
 from langgraph_engram.retrieval.search import ListEnd
 from langgraph_engram.settings import Settings

@@ -20,10 +20,10 @@ from langgraph_engram.extraction.extractor import View
 from langgraph_engram.extraction.records import DIMENSIONS
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.search import RecordRanker, quote_passage, text_scores
-from langgraph_engram.prompts.answer_form import BRIEF, CITE, DATES, NEWEST, UNKNOWN, Wording
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import plain
+from langgraph_engram.prompts.write_answer import BRIEF, CITE, DATES, NEWEST, UNKNOWN, Wording
 from langgraph_engram.retrieval.passages import Candidate, reply_position, turns_of
 from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
 from langgraph_engram.schema import Event, Evidence, Intent, Pair, Record, Turn

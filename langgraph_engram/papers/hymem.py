@@ -8,8 +8,8 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
 from langgraph_engram.papers.search import best_events
-from langgraph_engram.prompts.answer_form import CITE, DATES, NEWEST, Wording
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.write_answer import CITE, DATES, NEWEST, Wording
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, Scores, unscored
 from langgraph_engram.schema import Intent, Turn

@@ -11,8 +11,8 @@ from itertools import chain, islice
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.prompts.answer_form import WORDINGS, AnswerForm
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
+from langgraph_engram.prompts.write_answer import WORDINGS, AnswerForm
 from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, interleave
 from langgraph_engram.retrieval.passages import (
     ELLIPSIS,

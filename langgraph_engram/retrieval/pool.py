@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence
 from langgraph_engram.settings import DeepSettings

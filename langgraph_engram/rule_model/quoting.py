@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import passages_of, statements_of, without_code

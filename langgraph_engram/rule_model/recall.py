@@ -6,11 +6,11 @@ A query is read by its question words, names, times and cues; candidates and ans
 import re
 from collections.abc import Mapping, Sequence
 
-from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
+from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names

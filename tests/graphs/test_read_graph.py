@@ -5,11 +5,10 @@ import pytest
 from langgraph_engram.graphs.read import Routing, build_read_graph
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings

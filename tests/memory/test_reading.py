@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.answer_form import UNKNOWN
+from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import count_tokens
 from langgraph_engram.settings import DeepSettings
 

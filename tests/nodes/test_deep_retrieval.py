@@ -9,8 +9,8 @@ from langgraph_engram.nodes.deep_select import DeepSelect, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.papers.hymem import unit_turns
-from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
+from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import consecutive_runs, near_turns
 from langgraph_engram.settings import DeepSettings

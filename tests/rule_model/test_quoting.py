@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from langgraph_engram.prompts.answer_form import UNKNOWN
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.rule_model.consolidation import extractive_narrative

@@ -1,8 +1,8 @@
 """Without a language model, what shares no word with the query does not matter; what nothing mentions is missing."""
 
-from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
+from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.rule_model.recall import reflect, select_records
 
 QUERY = "Where does Ana's sister teach music?"
