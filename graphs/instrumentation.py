@@ -72,7 +72,6 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
         output_schema: type[OutputT],
         entry: EntryNode | None,
     ) -> None:
-        """Create a graph without nodes."""
         context = entry.context_schema if entry else None
         given = entry.input_schema if entry else input_schema
         super().__init__(state_schema, context, input_schema=given, output_schema=output_schema)

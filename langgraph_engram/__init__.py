@@ -46,7 +46,6 @@ __all__ = [*HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
     if name == "__version__":
         return import_module("importlib.metadata").version("langgraph-engram")
     if name not in HOMES:

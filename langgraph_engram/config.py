@@ -207,7 +207,6 @@ class StepSaver(SqliteSaver):
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, serde: SerializerProtocol) -> None:
-        """Save to a database, which errors name by its path."""
         super().__init__(connection, serde=serde)
         self.path = path
 

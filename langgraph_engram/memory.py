@@ -435,11 +435,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     aclose = in_thread(close)
 
     def __exit__(self, *raised: object) -> None:
-        """Close."""
         self.close()
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close."""
         await self.aclose()
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:

@@ -36,7 +36,6 @@ class AnswerStream:
     """The text of one answer; text that may turn out to be "I don't know" of light memory is held back."""
 
     def __init__(self) -> None:
-        """Begin with no text."""
         self._held = ""
         self._is_answer = False
 

@@ -36,7 +36,6 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     """One immutable version of a `BM25Okapi`. Many threads may read it; one at a time may make new versions."""
 
     def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
-        """Index documents, each the list of its terms."""
         self.k1, self.b = K1, B
         self._terms = _Terms(())
         """Those of all versions, which share them."""

@@ -57,7 +57,6 @@ class FolderWrites:
     """The writes of Chroma to a folder, each followed by a blanking of what it left of the process's memory."""
 
     def __init__(self, folder: Path) -> None:
-        """Take all vector indexes in the folder for new."""
         self.folder = folder
         self._blanked: dict[Path, int] = {}
         """When the vector indexes whose free slots are blanked were written, by the paths of their headers."""

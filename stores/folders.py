@@ -68,7 +68,6 @@ class OpenFolders:
     """The folders that this process has open, by folder and name of the part."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self._parts: dict[tuple[Path, str], _OpenPart[Any]] = {}
         self._locks: dict[Path, FileLock] = {}
         self._lock = RLock()

@@ -143,7 +143,6 @@ class ScopeIndex:
     """Everything of one scope, as of one revision."""
 
     def __init__(self, revision: str = "{}") -> None:
-        """Start empty."""
         self.turns = TurnIndex(TURNS)
         self.events = KindIndex(EVENTS)
         self.boundaries = KindIndex(BOUNDARIES)

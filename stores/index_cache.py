@@ -43,7 +43,6 @@ class IndexCache:
     """The scope indexes used last. Many threads may use it at once."""
 
     def __init__(self, memory_limit_mb: int) -> None:
-        """Start empty."""
         self._most_bytes = memory_limit_mb * 1_000_000
         self._held: OrderedDict[str, _Held] = OrderedDict()
         """By scope; the one used last is the last one."""

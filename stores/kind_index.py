@@ -57,7 +57,6 @@ class Codes(Values[T]):
     """A column of numbers, the same for items of one name."""
 
     def __init__(self, name_of: Callable[[T], str]) -> None:
-        """Take what returns the name of an item."""
         super().__init__(name_of, np.intp)
 
     def __get__(self, index: "KindIndex[T]", owner: type | None = None) -> NDArray[Any]:
@@ -71,7 +70,6 @@ class KindIndex(Generic[T]):
     """
 
     def __init__(self, kind: Kind[T]) -> None:
-        """Start empty."""
         self.kind = kind
         self.items: PackedItems[T] = PackedItems(kind.model)
         self.columns: dict[str, Column] = {}

@@ -23,12 +23,10 @@ class ScopeLocks:
     """The reentrant scope locks of one store. A lock that nobody holds or waits for is dropped."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._locks: WeakValueDictionary[tuple[str, str], RLock] = WeakValueDictionary()
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Return how many locks are held or waited for."""
         return len(self._locks)
 
     def writing(self, scope: Scope) -> AbstractContextManager[Any]:

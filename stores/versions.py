@@ -35,7 +35,6 @@ class AppendOnlyArray(Generic[D]):
     __slots__ = ("_buffer", "_size", "_used")
 
     def __init__(self, rows: NDArray[D], room: int = 0) -> None:
-        """Start with a copy of `rows`, and room for more."""
         self._buffer = np.empty((len(rows) + room, *rows.shape[1:]), rows.dtype)
         self._buffer[: len(rows)] = rows
         self._size = len(rows)
@@ -87,7 +86,6 @@ class PackedItems(Sequence[T]):
     __slots__ = ("_characters", "_packed", "_size", "_unpacked")
 
     def __init__(self, model: type[T], packed: Iterable[bytes] = ()) -> None:
-        """Start with the items of a model, each as JSON."""
         self._unpacked = _Unpacked(model)
         """Of all versions."""
         self._packed = list(packed)

@@ -31,7 +31,6 @@ class Draft:
     """What mends a scope: changes and removals of what was derived, and steps to be done again."""
 
     def __init__(self, index: ScopeIndex) -> None:
-        """Start with everything as it is."""
         self._index = index
         self._changed: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         self._removed: defaultdict[str, set[str]] = defaultdict(set)
@@ -93,7 +92,6 @@ class ScopeExamination:
     _found: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        """Start a draft of the scope as it is."""
         self._draft = Draft(self.index)
 
     def run(self) -> tuple[dict[str, list[str]], Changes]:

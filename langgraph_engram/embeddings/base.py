@@ -130,7 +130,6 @@ class HashingEncoder:
     """Encode by counting hashed content stems. The same on every machine; safe in many threads."""
 
     def __init__(self, dimensions: int = HASHED_DIMENSIONS) -> None:
-        """Create an encoder with this many dimensions, at least 1."""
         self.name = f"hashing-{dimensions}"
         self._dimensions = dimensions
 

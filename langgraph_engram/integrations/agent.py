@@ -114,7 +114,6 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
     """Override the chat model and the prompt that the agent was built with by those of the run."""
 
     def __init__(self, model: str | BaseChatModel | None) -> None:
-        """Make the middleware; `model` as for `build_agent`."""
         super().__init__()
         self._model = model
         self._open = lru_cache(maxsize=MOST_MODELS)(_open)

@@ -107,11 +107,9 @@ class EngramStore(BaseStore):
                 self._release()
 
     def __enter__(self) -> Self:
-        """Return the store itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Close."""
         self.close()
 
     @contextmanager

@@ -71,7 +71,6 @@ class Capability:
     """What a model has shown so far of its writing, by its good and poor answers. Safe to share between threads."""
 
     def __init__(self) -> None:
-        """Start with a model that has shown nothing."""
         self._good = self._poor = 0
         self._lock = Lock()
 

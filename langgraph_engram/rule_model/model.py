@@ -55,7 +55,6 @@ class RuleModel:
     by_rules = True
 
     def __init__(self) -> None:
-        """Begin like any model: with nothing shown of its writing."""
         self.capability = Capability()
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:

@@ -37,7 +37,6 @@ class Segmentation:
     usage: list[UsageEntry] = field(default_factory=list)
 
     def __add__(self, other: "Segmentation") -> "Segmentation":
-        """Return what was found in two sessions."""
         return Segmentation(self.events + other.events, self.boundaries + other.boundaries, self.usage + other.usage)
 
 

@@ -50,7 +50,6 @@ class RouteGuardMiddleware:
     """Block internal routes of the whole server, and let preflights of Studio's page pass."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

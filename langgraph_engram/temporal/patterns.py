@@ -126,7 +126,6 @@ class Rules(list[Rule]):
     """Rules that share their triggers: lower-case words (or `DIGITS`), any of which must occur in the text."""
 
     def __init__(self, triggers: str) -> None:
-        """Begin without a rule."""
         super().__init__()
         self.triggers = frozenset(triggers.split())
 

@@ -63,7 +63,6 @@ class Items:
     """The items of one Chroma client. Use its methods inside `held`."""
 
     def __init__(self, client: "Client", location: str, folder: Path | None = None) -> None:
-        """Open the items, none where there are none yet."""
         self._location, self.lock = location, RLock()
         self._writes = FolderWrites(folder) if folder else None
         self._rows = client.get_or_create_collection(COLLECTION, embedding_function=None, metadata={"schema": SCHEMA})
