@@ -1,4 +1,4 @@
 """Summarize what was remembered as narratives across events (StructMem section 3.3).
 
-`scheduling` decides which syntheses are due, `sources` what each is written from; `writing` writes, verifies or quotes.
+`scheduling` decides which syntheses are due; `writing` chooses what each rests on, and writes, verifies or quotes.
 """
