@@ -252,34 +252,27 @@ def test_an_embedding_service_that_fails_is_an_encoder_that_is_not_available():
 
 
 READ_ONLY = """
-import encodings.cp437, os, sys  # which a zip file needs, where the user below cannot read Python's own files
-from pathlib import Path
+import ctypes, os, sys
 from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 
-folder, frozen = Path(sys.argv[1]), sys.argv[2].split()
-SAID = [{"speaker": "Ana", "text": "My sister Runa lives in Oslo."}]
-with Memory(folder, "rules", encoder="hashing") as memory:
-    memory.remember(SAID, user_id="ana", session_id="s1")
-    memory.search("Where does Runa live?", user_id="ana")  # reads weights, which the user below may not be let at
-for path in [folder, *folder.rglob("*")]:
-    os.chmod(path, 0o777 if path.is_dir() else 0o666)
-for path in frozen:
-    os.chmod(folder / path, 0o555 if (folder / path).is_dir() else 0o444)
-if os.getuid() == 0:
-    os.setuid(65534)
+if os.getuid() == 0:  # root may write whatever its mode, until it gives that up (CAP_DAC_OVERRIDE, capabilities(7))
+    header, capabilities = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    ctypes.CDLL(None).capget(header, capabilities)
+    capabilities[0] &= ~2
+    capabilities[1] &= ~2
+    ctypes.CDLL(None).capset(header, capabilities)
 said = []
 try:
-    memory = Memory(folder, "rules", encoder="hashing")
-    said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
+    with Memory(sys.argv[1], "rules", encoder="hashing") as memory:
+        said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
+        for user in ("ana", "ben"):
+            try:
+                memory.remember([{"speaker": user, "text": "I keep bees."}], user_id=user, session_id="s2")
+            except StoreError as error:
+                said.append(str(error))
 except StoreError as error:
     said.append(str(error))
-for user in ("ana", "ben") if len(said[0]) == 1 else ():
-    try:
-        memory.remember([{"speaker": user, "text": "I keep bees."}], user_id=user, session_id="s2")
-    except StoreError as error:
-        said.append(str(error))
-memory.close()
 print("|".join(said))
 """
 
@@ -296,9 +289,13 @@ print("|".join(said))
 def test_a_store_that_is_read_only_says_so(frozen, found, word):
     """One line that names it; what can be read is, where a search alone is asked for."""
     with TemporaryDirectory() as home:
-        Path(home).chmod(0o755)  # for whoever it is that may not write, where root runs the tests
-        arguments = [sys.executable, "-c", READ_ONLY, Path(home) / "store", frozen]
-        done = subprocess.run(arguments, cwd=home, capture_output=True, text=True, check=False)
+        folder = Path(home) / "store"
+        with Memory(folder, "rules", encoder="hashing") as memory:
+            memory.remember(SAID, user_id="ana", session_id="s1")
+        for path in map(folder.joinpath, frozen.split()):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        arguments = [sys.executable, "-c", READ_ONLY, folder]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     said = done.stdout.strip().split("|")
