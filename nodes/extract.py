@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records
+from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
@@ -41,6 +41,8 @@ class Extract:
         boundaries = describe_by_notes(state["boundaries"], notes, index)
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
+        known = [held for event in state["events"] if (held := index.events.get(event.event_id))]
+        records = without_known_kinds(records, {turn_id for event in known for turn_id in event.turn_ids}, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
             "events": events,

@@ -7,6 +7,7 @@ was said, after its speaker's name. What a draft leaves open of a sentence's dim
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -169,6 +170,16 @@ def _join_stored(record: Record, stored: Record | None) -> Record:
     if set(record.source_turn_ids) <= set(stored.source_turn_ids):
         return stored
     return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
+
+
+def without_known_kinds(records: Sequence[Record], asked: AbstractSet[str], index: ScopeIndex) -> list[Record]:
+    """Return what was extracted, without kinds of records that turns which were asked about before gave then.
+
+    Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
+    """
+    stored = (record for record in index.records.items if not asked.isdisjoint(record.source_turn_ids))
+    known = {(record.kind, turn_id) for record in stored for turn_id in record.source_turn_ids if turn_id in asked}
+    return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime, ServerInfo
 from langgraph_engram.errors import MissingUser, NotAllowed
 from langgraph_engram.integrations.identity import Principal, ScopeOverrides, scope_of_request
 from langgraph_engram.schema import Scope
-from langgraph_engram.server import scoped_store
+from langgraph_engram.server import served_graphs
 from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
 
 ANA = Principal(user_id="ana")
@@ -49,7 +49,7 @@ def test_without_a_user_there_is_no_scope():
 @pytest.mark.parametrize("server", [None, ServerInfo(assistant_id="", graph_id="", user=None)])
 def test_a_run_without_a_server_has_no_principal(server, monkeypatch):
     """Graphs that are called within a process say whose memory they are about."""
-    monkeypatch.setattr(scoped_store, "get_runtime", lambda: Runtime(server_info=server))
+    monkeypatch.setattr(served_graphs, "get_runtime", lambda: Runtime(server_info=server))
 
     assert require_own_scope(Scope(user_id="any")).user_id == "any"
 
@@ -59,7 +59,7 @@ def test_a_store_refuses_the_scope_of_another_user(scope, monkeypatch):
     """Whatever the state of a run says; an agent's memory of a user is that user's."""
     user = User("ana")
     served = Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=user))
-    monkeypatch.setattr(scoped_store, "get_runtime", lambda: served)
+    monkeypatch.setattr(served_graphs, "get_runtime", lambda: served)
 
     assert require_own_scope(Scope(user_id="ana", agent_id="any")).agent_id == "any"
     with pytest.raises(NotAllowed, match="somebody else"):
