@@ -35,6 +35,7 @@ from langgraph_engram.stores.kinds import (
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
+from langgraph_engram.text.statements import addresses_listener
 from langgraph_engram.text.tokens import content_stems
 
 
@@ -46,6 +47,8 @@ class TurnIndex(KindIndex[Turn]):
     """The position of each turn in its session."""
     from_user = Values[Turn](lambda turn: turn.role == "user", np.bool_)
     from_assistant = Values[Turn](lambda turn: turn.role == "assistant", np.bool_)
+    addresses_listener = Values[Turn](lambda turn: addresses_listener(turn.indexed_text), np.bool_)
+    """Whether each turn speaks in the second person."""
     characters = Values[Turn](lambda turn: len(turn.text), np.intp)
     """The length of each turn's text."""
 

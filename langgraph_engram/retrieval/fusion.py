@@ -139,13 +139,16 @@ class Fusion:
     def _preference(self) -> Scores:
         return preferences(self._links, self.intent, self.question_weight)
 
+    @cached_property
+    def _parts(self) -> dict[str, Scores]:
+        return {**self._routes, "preference": self._preference}
+
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
         turn = at - len(self.index.records)
         if turn >= 0:
             return Candidate("turn", turn, score, {"turn": float(self.scores.turns[turn])})
-        parts = {**self._routes, "preference": self._preference}
-        routes = {name: float(part[at]) for name, part in parts.items()}
+        routes = {name: float(part[at]) for name, part in self._parts.items()}
         return Candidate("record", at, score, routes, tuple(joined))
 
     def _repeats_query(self, at: int) -> bool:
@@ -216,7 +219,7 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
         repeated[turn] += 1
         is_alone = successor >= 0 or turn < 0 or is_passage or not cited
         places = () if is_alone else range(seq - reach, seq + reach + 1)
-        near = sorted({number for place in places for number in groups_at[session, day, place]})
+        near = sorted({number for place in places for number in groups_at.get((session, day, place), ())})
         number = next((number for number in near if groups[number].takes(turn, lowered, cited)), len(groups))
         if number == len(groups):
             heappush(waiting, (-lowered, number))

@@ -155,6 +155,8 @@ def join_contents(records: Sequence[Record]) -> str:
     A speaker is named where another one spoke before. A reply that comes with its question leaves it out where the
     question stands already.
     """
+    if len(records) == 1 and records[0].speaker:
+        return records[0].content.lstrip()
     shown: dict[str, str] = {}
     said: list[str] = []
     speaker = ""
@@ -188,7 +190,7 @@ def format_record(
         candidate,
         record.record_id,
         text,
-        record=record.model_copy(update={"conflicts_with": [other.record_id for other in shown.conflicts]}),
+        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
         turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
 
@@ -220,8 +222,14 @@ def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any
     )
 
 
+def _with_conflicts(record: Record, others: list[str]) -> Record:
+    return record if record.conflicts_with == others else record.model_copy(update={"conflicts_with": others})
+
+
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     """Return what is in conflict with the active records of a passage and is none of them, the newest in order."""
+    if not any(record.conflicts_with for record in shown):
+        return []
     active = (record for record in shown if record.status == "active")
     found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
     others = [other for other in found.values() if other not in shown]

@@ -164,14 +164,15 @@ class Relevance:
     def _compared_turns(self, positions: Positions) -> _Fit:
         """Compare turns; what an assistant says about others is no rival of what a person says.
 
-        A long turn counts for nothing: it covers any query, and its record holds what was found.
+        The terms that a turn is indexed by tell what it holds, unless its sentences may be about different people. A
+        long turn counts for nothing: it covers any query, and its record holds what was found.
         """
         fit, turns = self._unlike(len(positions)), self.index.turns
         fit.cosine[:] = self._nearness(turns, positions)
         own = turns.lexical.contains(positions, self._stems)
         own[turns.characters[positions] >= LONG_TEXT] = False
         others = np.zeros_like(own)
-        for row in np.flatnonzero(own.any(axis=1)).tolist():
+        for row in np.flatnonzero(self._may_differ(positions) & own.any(axis=1)).tolist():
             own[row], others[row] = self._held_by_sentences(turns.items[positions[row]])
         fit.stems[:] = own | others
         fit.own_coverage[:] = own @ self._weights
@@ -179,6 +180,17 @@ class Relevance:
         fit.own_cosine[:] = np.where(fit.own_coverage >= fit.rival_coverage, fit.cosine, 0.0)
         fit.rival_coverage[~turns.from_user[positions]] = 0.0
         return fit
+
+    def _may_differ(self, positions: Positions) -> Flags:
+        """Return whether sentences of turns may be about different people, or only their speakers' names match."""
+        turns, stems = self.index.turns, self.stem_weights.keys()
+        speakers = turns.speaker[positions]
+        matching = [turns.code("speaker", name) for name in turns.speakers if not stems.isdisjoint(content_stems(name))]
+        differ = np.isin(speakers, matching)
+        if self._people:
+            asked = [turns.code("speaker", name) for name in self._people]
+            differ |= ~np.isin(speakers, asked) | turns.addresses_listener[positions]
+        return differ
 
     def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
         """Return which stems sentences of a turn hold about the people asked about, and which about others."""
