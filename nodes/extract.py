@@ -42,7 +42,9 @@ class Extract:
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
         known = [held for event in state["events"] if (held := index.events.get(event.event_id))]
-        records = without_known_kinds(records, {turn_id for event in known for turn_id in event.turn_ids}, index)
+        held_before = {turn_id for event in known for turn_id in event.turn_ids}
+        if asked_before := held_before.intersection(turn.turn_id for turn in turns):
+            records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
             "events": events,
