@@ -95,17 +95,12 @@ def lock_folder(folder: Path) -> FileLock:
 
 def make_folder(folder: Path) -> list[Path]:
     """Make a folder where there is none, and return the folders that were made, innermost first."""
-    missing = missing_folders(folder)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
     return missing
-
-
-def missing_folders(folder: Path) -> list[Path]:
-    """Return the folders that `make_folder` would make, innermost first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def remove_folders(made: list[Path]) -> None:

@@ -1,7 +1,7 @@
 """Estimate the probability that a passage holds what a query asks for, and order and end a list by it.
 
 Two logistic regressions, of each passage and of whether anything answers the query at all; the lab's `relevance.py`
-fits them. Where a query names people, what is said about others is a reason for doubt (docs/decisions/0016, 0054).
+fits them. Where a query names people, what is said about others is a reason for doubt (docs/decisions/0016).
 """
 
 from collections.abc import Sequence
@@ -286,7 +286,7 @@ def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight:
 
     The floor is `stop`, a share of the strength that the best score has at the best relevance; 0 for no end. It rises
     where even the best passage is less relevant than a threshold, so that a query that nothing answers finds little
-    (docs/decisions/0016 and 0037).
+    (docs/decisions/0016).
     """
     if not stop or not passages:
         return list(passages)

@@ -3,7 +3,7 @@
 The weights come from the lab (`training/boundary_model.py`). What the regression says of single gaps is then weighed by
 the dialogue at hand: kinds of turns that seldom open a subject in it count less, a dialogue whose subjects are plain to
 see is cut only where they are plain, and where coherence has much contrast, a second regression over coherence alone
-decides. See docs/decisions/0006 and 0035.
+decides. See docs/decisions/0006.
 """
 
 from collections.abc import Sequence
