@@ -8,10 +8,9 @@ another process's commits are seen; an embedded store has one process.
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -21,7 +20,7 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import Changes, Row
-from langgraph_engram.stores.chroma_files import FolderWrites, announce_removal, secure_delete
+from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
@@ -72,7 +71,7 @@ class ChromaStore:
         self.location, self.encoder = location, encoder
         self._folder, self._on_close = folder, on_close
         self._opened = Lazy(lambda: open_rows(open_client(), encoder.name, location), location)
-        self._writes = FolderWrites(folder) if folder else None
+        self._writes = writes_to(folder)
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
         if not (self._snapshots and self._snapshots.are_current()):
             with translated_errors(location):
@@ -81,7 +80,6 @@ class ChromaStore:
         """None for a store that one process has to itself: nobody else would read them."""
         self._cache = IndexCache((settings or StorageSettings()).memory_limit_mb)
         self._locks = ScopeLocks() if locks is None else locks
-        self._lock = RLock()
         self._closed = False
 
     @property
@@ -204,7 +202,7 @@ class ChromaStore:
 
     def close(self) -> None:
         """Close the store, after what is under way. Closing twice is harmless."""
-        with self._lock:
+        with self._writes.lock:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:
                 self._on_close()
@@ -224,7 +222,7 @@ class ChromaStore:
         self._opened.close()
 
     def _hold(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> None:
-        """Hold an index, and the one before it; let those used longest ago go that are too much; hold `_lock` first."""
+        """Hold an index, and the one before it; let those used longest ago go that are too much; inside `_held`."""
         surplus = self._cache.put(scope, index, before)
         if self._snapshots:
             self._snapshots.write_missing(surplus)
@@ -239,9 +237,8 @@ class ChromaStore:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Hold off closing, other threads, and other writers in whatever process: Chroma may write when it reads."""
-        held_files = self._writes.held() if self._writes else nullcontext()
-        with self._lock, held_files, translated_errors(self.location):
+        """Hold off closing, and others who use the folder: Chroma may write when it reads."""
+        with self._writes.held(), translated_errors(self.location):
             self._require_open()
             yield
 

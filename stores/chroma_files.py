@@ -16,8 +16,10 @@ import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import RLock
+from weakref import WeakValueDictionary
 
-from langgraph_engram.stores.locks import DATABASE, write_lock
+from langgraph_engram.stores.locks import DATABASE
 from langgraph_engram.stores.rows import ITEMS_PREFIX, MEMORIES, PREFIX
 
 log = logging.getLogger(__name__)
@@ -53,18 +55,19 @@ INDEXES = """
 """
 
 
-class FolderWrites:
-    """The writes of Chroma to a folder, each followed by a blanking of what it left of the process's memory."""
+class ChromaWrites:
+    """The writes of Chroma, one at a time, each followed by a blanking of what it left of the process's memory."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None) -> None:
+        """Take the folder that Chroma writes to, if it does so in this process."""
+        self.folder, self.lock = folder, RLock()
         self._blanked: dict[Path, int] = {}
         """When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold off every other write to the folder, in whatever process; blank new slots at the end."""
-        with write_lock(self.folder):
+        """Hold off every other write; blank new slots at the end."""
+        with self.lock:
             try:
                 yield
             finally:
@@ -72,12 +75,20 @@ class FolderWrites:
 
     def blank_new_slots(self) -> None:
         """Blank the free slots of the vector indexes that were written since this was called last."""
-        for header in self.folder.glob(f"*/{INDEX_HEADER}"):
+        for header in self.folder.glob(f"*/{INDEX_HEADER}") if self.folder else ():
             with suppress(OSError):  # what cannot be written holds what it held
                 written = header.stat().st_mtime_ns
                 if self._blanked.get(header) != written:
                     blank_free_slots(header)
                     self._blanked[header] = written
+
+
+_WRITES: WeakValueDictionary[Path, ChromaWrites] = WeakValueDictionary()
+
+
+def writes_to(folder: Path | None) -> ChromaWrites:
+    """Return the writes to a folder, the same for all of its parts; those of a store without a folder are its own."""
+    return _WRITES.setdefault(folder, ChromaWrites(folder)) if folder else ChromaWrites(None)
 
 
 def announce_removal(folder: Path, prefix: str) -> None:

@@ -20,7 +20,7 @@ from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.chroma_files import WITHOUT_INDEX, FolderWrites, discard_cut_off_indexes, finish_removals
+from langgraph_engram.stores.chroma_files import WITHOUT_INDEX, ChromaWrites, discard_cut_off_indexes, finish_removals
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import lock_folder, make_folder, remove_folders, server_locks
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
@@ -147,7 +147,7 @@ def _close(client: "Lazy[Client]", folder: Path) -> None:
     if made := client.close():
         with CLIENTS_LOCK:
             made.close()
-        FolderWrites(folder).blank_new_slots()
+        ChromaWrites(folder).blank_new_slots()
 
 
 def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:

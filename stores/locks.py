@@ -6,8 +6,7 @@ whole when runs of a scope overlap. `writing` is never taken inside `committing`
 """
 
 import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any
@@ -57,25 +56,6 @@ DATABASE = "chroma.sqlite3"
 COPY_IT = "Chroma writes to a store that it opens, also to read it: copy the folder to where it can, and open the copy"
 """What to do about a store that is read-only."""
 LOCK_FILE = ".engram.lock"
-WRITE_LOCK_FILE = ".engram.write.lock"
-WRITE_SECONDS = 60.0
-"""How long to wait for somebody else's write to a folder."""
-POLL_SECONDS = 0.001
-"""How often to look whether it is done: a writer without a pause leaves little time between two writes."""
-
-
-@contextmanager
-def write_lock(folder: Path) -> Iterator[None]:
-    """Hold off every other write to the Chroma of a folder, in whatever process, and wait a minute at most."""
-    lock = FileLock(folder / WRITE_LOCK_FILE, thread_local=False, timeout=WRITE_SECONDS)
-    try:
-        lock.acquire(poll_interval=POLL_SECONDS)
-    except Timeout as error:
-        raise StoreLocked(f"the store {str(folder)!r} is written to all the time: try again later") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def lock_folder(folder: Path) -> FileLock:

@@ -101,7 +101,7 @@ class EngramStore(BaseStore):
 
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""
-        with self._items.lock:  # a batch under way is done first
+        with self._items.writes.lock:  # a batch under way is done first
             closed, self._closed = self._closed, True
             if not closed:
                 self._release()
@@ -114,7 +114,7 @@ class EngramStore(BaseStore):
 
     @contextmanager
     def _in_use(self) -> Iterator[Items]:
-        with self._items.held(), translated_errors(self.location):
+        with self._items.writes.held(), translated_errors(self.location):
             if self._closed:
                 raise StoreError(f"the store {self.location!r} is closed: open it again")
             yield self._items
@@ -173,7 +173,7 @@ def _open_items(location: str, encoder: str | None) -> tuple[Items, Callable[[],
             failed.callback(release)
             items = Items(client, location)
         if encoder:
-            with items.held():
+            with items.writes.held():
                 items.require_encoder(encoder)
         failed.pop_all()
     return items, release

@@ -9,18 +9,16 @@ characters and zero bytes, which Chroma refuses or cuts at, pass through.
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
-from langgraph_engram.stores.chroma_files import FolderWrites
+from langgraph_engram.stores.chroma_files import writes_to
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -60,23 +58,16 @@ class StoredItem:
 
 
 class Items:
-    """The items of one Chroma client. Use its methods inside `held`."""
+    """The items of one Chroma client. Use its methods inside `writes.held`."""
 
     def __init__(self, client: "Client", location: str, folder: Path | None = None) -> None:
-        self._location, self.lock = location, RLock()
-        self._writes = FolderWrites(folder) if folder else None
+        self._location, self.writes = location, writes_to(folder)
         self._rows = client.get_or_create_collection(COLLECTION, embedding_function=None, metadata={"schema": SCHEMA})
         if (schema := self._metadata.get("schema")) != SCHEMA:
             raise StoreError(
                 f"the items of the store {location!r} have schema {schema!r} and this version reads {SCHEMA!r}: "
                 f"install the version that wrote them, or choose another store"
             )
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold off other threads, and other writes to the folder in whatever process."""
-        with self.lock, self._writes.held() if self._writes else nullcontext():
-            yield
 
     def require_encoder(self, name: str) -> None:
         """Have all items indexed with the encoder of this name."""

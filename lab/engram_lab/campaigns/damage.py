@@ -21,7 +21,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.stores import snapshots
 
 QUESTIONS = ("Where do I live?", "What did I plant?", "How many tulips?", "Who is my neighbour?")
-LOCKS = (".engram.lock", ".engram.write.lock")
+LOCK = ".engram.lock"
 
 
 def build(folder):
@@ -93,7 +93,7 @@ def campaign(trials, seed):
         for trial in range(trials):
             shutil.rmtree(folder)
             shutil.copytree(whole, folder)  # the time of the database is kept, by which its snapshots are known
-            paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LOCKS)
+            paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
             by_name = sorted({path.name for path in paths})
             name = rng.choice(by_name)
             path = rng.choice([path for path in paths if path.name == name])
