@@ -40,9 +40,9 @@ class ParseIntentStep:
         query = state["query"] if goes_on else request.query
         revision = state.get("revision") if goes_on else None
         index = index_as_of(self.store, request.scope, request.as_of, revision)
-        now = request.now or request.as_of or index.newest
+        now = request.now or request.as_of or index.turns.newest
         model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
-        asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
+        asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers)))
         usage = entry_of("parse_intent", [asked])
         before = state.get("notes", []) if goes_on else truncation_notes(whole.query)
         initial: ReadState = {"request": request, "usage": [usage]} if goes_on else initial_state(request, usage)

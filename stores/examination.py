@@ -1,4 +1,4 @@
-"""Examine what lies in Chroma below the memories: rows, vectors, terms, the log, and collections that nobody uses.
+"""Examine what lies in Chroma below the memories: rows, vectors, terms and the log.
 
 A row must be readable, belong to the scope that its id says, and be found by the words and by a vector of its text.
 What is wrong with a row that can be read is mended by writing it again.
@@ -23,14 +23,13 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.chroma_files import secure_delete
 from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
 from langgraph_engram.stores.locks import DATABASE
-from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_of, unused_collections
+from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_of
 
 if TYPE_CHECKING:
     from chromadb import Collection
 
 REWRITE = "writes the row again"
 DEFECTS = {
-    "unused collections": ("a move to another encoder was cut off", "removes them"),
     "row without a kind": ("nobody's search finds it", ""),
     "row without a scope": ("nobody's search finds it", ""),
     "unreadable row": ("a field is missing or wrong, and its scope cannot be loaded", ""),
@@ -95,9 +94,6 @@ class Examination:
 
     def run(self) -> None:
         """Examine everything, and mend what can be mended if asked to."""
-        self._found["unused collections"] = unused_collections(self.collections)
-        for name in self._found["unused collections"] if self.fix else ():
-            self.collections.client.delete_collection(name)
         self.rows = self.collections.memories.count()  # which takes the log in that the database is examined for
         self._found["missing words"] = self._examine_database(self.folder) if self.folder else []
         for page in self.collections.pages(["metadatas", "documents"]):

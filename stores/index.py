@@ -169,16 +169,6 @@ class ScopeIndex:
         own = sum(self.of_kind(kind).nbytes for kind in SEARCHABLE)
         return own + unsearched + (self.view[1].nbytes if self.view else 0)
 
-    @property
-    def speakers(self) -> list[str]:
-        """Return the distinct speakers of turns, in the order of their first turn in time."""
-        return list(self.turns.speakers)
-
-    @property
-    def newest(self) -> datetime | None:
-        """Return the latest time at which something was said."""
-        return self.turns.newest
-
     def session_turns(self, session_id: str) -> list[Turn]:
         """Return the turns of a session, in its order."""
         return sorted(self.turns.in_session(session_id), key=lambda turn: turn.seq)

@@ -59,7 +59,6 @@ GRAPH: "CreateHNSWConfiguration" = {
 class Rows:
     """The rows of one store."""
 
-    client: "Client"
     memories: "Collection"
     root: "Collection"
     """Says what the store is, and holds the revisions of a server's scopes."""
@@ -98,13 +97,11 @@ class Rows:
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
-        found: list[T] = []
-        distinct = list(dict.fromkeys(ids))
-        for start in range(0, len(distinct), self.page_size):
-            page = [row_id(scope, kind, item_id) for item_id in distinct[start : start + self.page_size]]
-            rows = self.memories.get(ids=page, include=["metadatas"])["metadatas"] or []
-            found += [decode(kind.model, row) for row in rows if row.get("kind") == kind.name]
-        return {kind.id_of(item): item for item in found}
+        keys = [row_id(scope, kind, item_id) for item_id in dict.fromkeys(ids)]
+        pages = (keys[start : start + self.page_size] for start in range(0, len(keys), self.page_size))
+        rows = (row for page in pages for row in self.memories.get(ids=page, include=["metadatas"])["metadatas"] or ())
+        items = (decode(kind.model, row) for row in rows if row.get("kind") == kind.name)
+        return {kind.id_of(item): item for item in items}
 
     def scopes(self) -> list[Scope]:
         """Return the scopes that rows carry, in the order of their keys; `StoreError` for one that cannot be read."""
@@ -188,7 +185,7 @@ def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
         )
     memories = client.get_collection(PREFIX + MEMORIES, embedding_function=None)
     _check_encoder(memories, encoder_name, location)
-    return Rows(client, memories, root, min(PAGE_SIZE, client.get_max_batch_size()))
+    return Rows(memories, root, min(PAGE_SIZE, client.get_max_batch_size()))
 
 
 def make_collection(client: "Client", name: str, encoder_name: str) -> "Collection":
@@ -198,15 +195,6 @@ def make_collection(client: "Client", name: str, encoder_name: str) -> "Collecti
         embedding_function=None,
         metadata={"encoder": encoder_name, "schema": SCHEMA},
         configuration={"hnsw": GRAPH},
-    )
-
-
-def unused_collections(rows: Rows) -> list[str]:
-    """Return the names of collections of ours that belong to no store."""
-    used = {rows.memories.name, rows.root.name}
-    names = [collection.name for collection in rows.client.list_collections()]
-    return sorted(
-        name for name in names if name.startswith(PREFIX) and not name.startswith(ITEMS_PREFIX) and name not in used
     )
 
 

@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Frozen)
 
 MAX_DOUBLED = 1_024
 """Rows of the largest array that doubles when it is full; a larger one grows by so many, or by an eighth."""
-MAX_UNPACKED = 16_384
+MAX_UNPACKED = 131_072
 """Items of one kind in a scope that are held as objects: all of them in most scopes."""
 UNPACKED_BYTES = 2_200
 """What an item takes as an object, on average."""

@@ -227,7 +227,8 @@ class PairFinder:
 
     def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
         """Leave out, of all active records and their keywords, what states nothing and what says nothing here."""
-        names = {name.casefold() for name in index.speakers} | {part for name in index.speakers for part in words(name)}
+        speakers = index.turns.speakers
+        names = {name.casefold() for name in speakers} | {part for name in speakers for part in words(name)}
         common = compared.terms.terms_in_more_than(common_from(len(compared.records)))
         ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
         new = compared.records[len(index.records) :]
@@ -253,7 +254,7 @@ class PairFinder:
         self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
     ) -> tuple[list[Pair], Counter[str]]:
         """Return the pairs to decide on, and how many were ruled out for which reason."""
-        informative = InformativeStems(index.records.lexical, new, index.speakers)
+        informative = InformativeStems(index.records.lexical, new, index.turns.speakers)
         pairs: list[Pair] = []
         ruled_out = Counter[str]()
         for match in matches:

@@ -160,7 +160,7 @@ class Fusion:
     @cached_property
     def _known_stems(self) -> frozenset[str]:
         """Return the stems of the query and of the names of speakers."""
-        return frozenset(content_stems(" ".join([self.intent.query, *self.index.speakers])))
+        return frozenset(content_stems(" ".join([self.intent.query, *self.index.turns.speakers])))
 
     def _uncited_turns(self) -> Scores:
         """Score the turns that no record stands for, on the scale of the records; -inf for the others."""

@@ -18,7 +18,7 @@ from langgraph_engram.schema import PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import RECORDS, TURNS
-from langgraph_engram.stores.rows import make_collection, row_id
+from langgraph_engram.stores.rows import row_id
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -274,7 +274,6 @@ DEFECTS = {
     "wrong vector, of another text": (other_vector, True),
     "wrong vector, lost": (lost_vectors, True),
     "missing words": (lambda at: at.sql(WITHOUT_WORDS), True),
-    "unused collections": (lambda at: make_collection(at.store._rows.client, "engram-0123-turns", "other"), True),
     "encoder": (lambda at: at.memories.modify(metadata={**at.memories.metadata, "encoder": "other"}), False),
     "residue in the log": (log_of_a_removed_row, True),
 }

@@ -100,15 +100,6 @@ def test_versions_are_independent(first, second, third, query):
         assert lexical.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
 
 
-def test_the_library_s_other_methods_agree():
-    """A part of the corpus, in the given order, and the best documents of it."""
-    documents = [["a"], ["b"], ["a", "b"]]
-    index = BM25Index(documents)
-
-    assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()
-    assert index.get_top_n(["a"], documents, n=2) == [["a"], ["a", "b"]]
-
-
 @given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8))
 def test_the_terms_of_a_document_are_known(first, second, change):
     """After it was added or replaced, and in an index that was restored."""

@@ -163,12 +163,12 @@ def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
 
     index = ScopeIndex().with_items(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
 
-    assert index.speakers == ["Ana", "Cem", "Ben"]
+    assert index.turns.speakers == ["Ana", "Cem", "Ben"]
     assert index.turns.people == ["Ana", "Ben"]
-    assert index.newest == turns[0].said_at
+    assert index.turns.newest == turns[0].said_at
     assert [turn.seq for turn in index.session_turns("s1")] == [0, 1, 3]
     assert (index.session_turns("none"), index.session_events("s1")) == ([], [])
-    assert (ScopeIndex().speakers, ScopeIndex().newest) == ([], None)
+    assert (ScopeIndex().turns.speakers, ScopeIndex().turns.newest) == ([], None)
 
 
 def test_a_long_narrative_is_found_by_its_sentences():

@@ -134,9 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Example:
     index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings.retrieve
-    now = question.asked_at or index.newest
+    now = question.asked_at or index.turns.newest
     intent = make_intent(
-        question.text, RuleModel().ask(ParseIntent(question.text, now, tuple(index.speakers))).answer, now
+        question.text, RuleModel().ask(ParseIntent(question.text, now, tuple(index.turns.speakers))).answer, now
     )
     scores = Routes(memory.store.encoder, settings.routes).score(index, intent)
     ranked = Fusion(index, intent, scores).ranked(EXCHANGE_REACH)
