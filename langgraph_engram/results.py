@@ -243,7 +243,7 @@ class Finding(Frozen):
     scope: Scope | None = None
     """Whose memory it concerns, where it is one user's."""
     ids: list[str] = []
-    """The items, rows, collections or threads that it concerns."""
+    """The items, rows, files or threads that it concerns."""
     fix: str = ""
     """What `fix` does about it; empty where nothing can be done without a person."""
     fixed: bool = False

@@ -6,7 +6,7 @@ What is wrong with a row that can be read is mended by writing it again.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.embeddings.factory import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
-from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.chroma_files import secure_delete
 from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
@@ -28,20 +27,6 @@ from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, sco
 if TYPE_CHECKING:
     from chromadb import Collection
 
-REWRITE = "writes the row again"
-DEFECTS = {
-    "row without a kind": ("nobody's search finds it", ""),
-    "row without a scope": ("nobody's search finds it", ""),
-    "unreadable row": ("a field is missing or wrong, and its scope cannot be loaded", ""),
-    "row under another id": ("its id is that of another user, or of another item", ""),
-    "outdated text": ("the row holds another text than its item", REWRITE),
-    "wrong vector": ("it has none, one whose length is not 1, or another than the encoder gives", REWRITE),
-    "encoder fingerprint": ("the encoder gives other vectors than when it wrote them", "encodes all of them anew"),
-    "missing words": ("no search of Chroma by words finds it", REWRITE),
-    "residue in the log": ("removed rows are still in Chroma's log", "overwrites them"),
-    "damaged database": ("SQLite finds it damaged: restore a backup", ""),
-}
-"""What is wrong, and what mends it, by check."""
 SAMPLED = 64
 """Rows of each page whose vectors are compared with what the encoder gives."""
 LEAST_COSINE = 0.98
@@ -78,91 +63,73 @@ class Examination:
     encoder: Encoder
     folder: Path | None
     fix: bool
+    found: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """The ids of what is wrong, by check."""
     notes: list[str] = field(default_factory=list)
     rows: int = 0
     """How many rows there are."""
-    _found: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What is wrong: one finding for each check."""
-        found = [(check, ids, *DEFECTS[check]) for check, ids in self._found.items() if ids]
-        return [
-            Finding(check=check, detail=detail, ids=ids, fix=fix, fixed=bool(fix) and self.fix)
-            for check, ids, detail, fix in found
-        ]
 
     def run(self) -> None:
         """Examine everything, and mend what can be mended if asked to."""
         self.rows = self.collections.memories.count()  # which takes the log in that the database is examined for
-        self._found["missing words"] = self._examine_database(self.folder) if self.folder else []
+        self.found["missing words"] = self._examine_database(self.folder) if self.folder else []
         for page in self.collections.pages(["metadatas", "documents"]):
             self._examine_page(page)
 
     def _examine_page(self, page: Mapping[str, Any]) -> None:
         by_kind: defaultdict[str, list[_Row]] = defaultdict(list)
-        damaged = set(self._found["missing words"])
+        damaged = set(self.found["missing words"])
         for key, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
             row = _read_row(key, metadata)
             if isinstance(row, str):
-                self._found[row].append(key)
+                self.found[row].append(key)
                 continue
             by_kind[row.kind.name].append(row)
             if (document or "") != row.kind.text_of(row.item):
-                self._found["outdated text"].append(key)
+                self.found["outdated text"].append(key)
                 damaged.add(key)
         for name, rows in by_kind.items():
             damaged.update(self._check_vectors(KIND_OF_NAME[name], rows))
-            self._rewrite(KIND_OF_NAME[name], [row for row in rows if row.key in damaged])
+            if self.fix:
+                self._rewrite(KIND_OF_NAME[name], [row for row in rows if row.key in damaged])
 
     def _check_vectors(self, kind: Kind[Any], rows: Sequence[_Row]) -> list[str]:
-        """Return the ids of the rows whose vectors are not those of their texts."""
-        vectors = dict(_stored_vectors(self.collections.memories, [row.key for row in rows]))
-        sound = {key for key, vector in vectors.items() if abs(float(np.linalg.norm(vector)) - 1) < UNIT}
-        kept = sound if kind in SEARCHABLE else vectors.keys()
-        wrong = [row.key for row in rows if row.key not in kept]
-        self._found["wrong vector"] += wrong
-        searched = [row for row in rows if row.key in sound] if kind in SEARCHABLE else []
-        return [*wrong, *self._of_another_text(kind, searched, vectors)]
-
-    def _of_another_text(self, kind: Kind[Any], rows: Sequence[_Row], vectors: Mapping[str, Vectors]) -> list[str]:
-        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
-        sample = rows[:SAMPLED]
-        if not sample:
-            return []
-        try:
-            encoded = self._encoded([kind.texts_of(row.item) for row in sample])
-        except EncoderUnavailable as error:
-            if (note := f"vectors were not compared with their texts: {error}") not in self.notes:
-                self.notes.append(note)
-            return []
+        """Return the ids of the rows whose vectors are not those of their texts; all where that is most of a sample."""
+        vectors = _stored_vectors(self.collections.memories, [row.key for row in rows])
+        if kind in SEARCHABLE:
+            vectors = {key: vector for key, vector in vectors.items() if abs(float(np.linalg.norm(vector)) - 1) < UNIT}
+        wrong = [row.key for row in rows if row.key not in vectors]
+        sample = [row for row in rows if row.key in vectors][:SAMPLED] if kind in SEARCHABLE else []
         others = [
             row.key
-            for row, vector in zip(sample, encoded, strict=True)
+            for row, vector in zip(sample, self._encoded(kind, sample), strict=False)
             if vector.shape != vectors[row.key].shape or float(vector @ vectors[row.key]) < LEAST_COSINE
         ]
-        if len(others) > max(len(sample) // 2, 1):
-            self._found["encoder fingerprint"] += others
-            return [row.key for row in rows]
-        self._found["wrong vector"] += others
-        return others
+        is_other_encoder = len(others) > max(len(sample) // 2, 1)
+        self.found["wrong vector"] += wrong
+        self.found["encoder fingerprint" if is_other_encoder else "wrong vector"] += others
+        return [row.key for row in rows] if is_other_encoder else [*wrong, *others]
 
-    def _encoded(self, texts: Sequence[Sequence[str]]) -> Vectors:
-        """Encode texts, unless that would send them to a service."""
-        if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
-            raise EncoderUnavailable("the encoder is not on this machine")
-        return encode_items(self.encoder, texts)
+    def _encoded(self, kind: Kind[Any], rows: Sequence[_Row]) -> Sequence[Vectors]:
+        """Encode the texts of rows; none of them where that would send them to a service."""
+        try:
+            if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
+                raise EncoderUnavailable("the encoder is not on this machine")
+            return [*encode_items(self.encoder, [kind.texts_of(row.item) for row in rows])]
+        except EncoderUnavailable as error:
+            if rows and (note := f"vectors were not compared with their texts: {error}") not in self.notes:
+                self.notes.append(note)
+            return []
 
     def _rewrite(self, kind: Kind[Any], rows: Sequence[_Row]) -> None:
-        """Write rows again, each with its text, its words and its vector, where that is asked for."""
+        """Write rows again, each with its text, its words and its vector."""
         by_scope: defaultdict[Scope, list[Any]] = defaultdict(list)
-        for row in rows if self.fix else ():
+        for row in rows:
             by_scope[row.scope].append(row.item)
         for scope, items in by_scope.items():
-            is_searched = kind in SEARCHABLE
-            vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items] if is_searched else [])
-            batch = KindItems(kind, items, vectors if is_searched else None)
-            self.collections.write(scope, [batch], vectors.shape[1])
+            texts = [kind.texts_of(item) for item in items] if kind in SEARCHABLE else []
+            vectors = encode_items(self.encoder, texts)
+            self.collections.write(scope, [KindItems(kind, items, vectors if texts else None)], vectors.shape[1])
 
     def _examine_database(self, folder: Path) -> list[str]:
         """Check the database, overwrite what its log holds of removed rows, and return the rows without words."""
@@ -173,16 +140,16 @@ class Examination:
                 damage = _column(database, "PRAGMA quick_check")
                 if damage == ["ok"]:
                     without = _column(database, WITHOUT_TERMS)
-                    damage, self._found["residue in the log"] = [], _column(database, LOGGED, topic, tasks)
+                    damage, self.found["residue in the log"] = [], _column(database, LOGGED, topic, tasks)
         except sqlite3.OperationalError as error:
             self.notes.append(f"the database was not examined: {error}")
             return []
         except sqlite3.DatabaseError as error:
             damage = [str(error)]
         if damage:
-            self._found["damaged database"].append(DATABASE)
+            self.found["damaged database"].append(DATABASE)
             self.notes.append(f"of {DATABASE} no more was examined: {'; '.join(damage)[:200]}")
-        for scope in {key.partition(":")[0] for key in self._found["residue in the log"]} if self.fix else ():
+        for scope in {key.partition(":")[0] for key in self.found["residue in the log"]} if self.fix else ():
             secure_delete(folder, f"{scope}:")
         return without
 
@@ -207,18 +174,13 @@ def _read_row(key: str, metadata: Mapping[str, Any]) -> _Row | str:
     return _Row(key, scope, kind, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
 
 
-def _stored_vectors(collection: "Collection", keys: Sequence[str]) -> Iterator[tuple[str, Vectors]]:
-    """Yield the ids and vectors of rows; those that Chroma has lost make it fail, and are found by halves."""
+def _stored_vectors(collection: "Collection", keys: list[str]) -> dict[str, Vectors]:
+    """Return the vectors of rows by id; none where Chroma has lost one of them, which makes it fail."""
     from chromadb.errors import InternalError
 
-    if not keys:
-        return
     try:
-        page = collection.get(ids=list(keys), include=["embeddings"])
+        page = collection.get(ids=keys, include=["embeddings"])
     except InternalError:
-        if len(keys) > 1:
-            yield from _stored_vectors(collection, keys[: len(keys) // 2])
-            yield from _stored_vectors(collection, keys[len(keys) // 2 :])
-        return
+        return {}
     embeddings: Any = page["embeddings"]
-    yield from zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True)
+    return dict(zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True))

@@ -153,12 +153,11 @@ def _close(client: "Lazy[Client]", folder: Path) -> None:
 def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
     """Encode all memories again whose vectors were lost with an index."""
     try:
-        found = store.examine(fix=True).findings
+        lost = len(store.examine(fix=True).found["wrong vector"])
     except BaseException:
         OPEN_FOLDERS.release(folder, PART)
         raise
     (folder / WITHOUT_INDEX).unlink()
-    lost = sum(len(finding.ids) for finding in found if finding.check == "wrong vector")
     log.warning("a process died as Chroma wrote the index of %s: %d vectors were made anew", folder, lost)
 
 

@@ -18,8 +18,18 @@ from langgraph_engram.settings import Settings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import SEARCHABLE
 
+REWRITE = "writes the row again"
 DEFECTS = {
-    "damaged database": ("the database of checkpoints is damaged: restore a backup, or remove it", ""),
+    "row without a kind": ("nobody's search finds it", ""),
+    "row without a scope": ("nobody's search finds it", ""),
+    "unreadable row": ("a field is missing or wrong, and its scope cannot be loaded", ""),
+    "row under another id": ("its id is that of another user, or of another item", ""),
+    "outdated text": ("the row holds another text than its item", REWRITE),
+    "wrong vector": ("it has none, one whose length is not 1, or another than the encoder gives", REWRITE),
+    "encoder fingerprint": ("the encoder gives other vectors than when it wrote them", "encodes all of them anew"),
+    "missing words": ("no search of Chroma by words finds it", REWRITE),
+    "residue in the log": ("removed rows are still in Chroma's log", "overwrites them"),
+    "damaged database": ("SQLite finds it damaged: restore a backup, or remove the one of checkpoints", ""),
     "outdated index": ("searches find what is not stored: somebody wrote past the store", "reads it again"),
     "residue in checkpoints": ("they hold turns that were forgotten, or never stored", "deletes them"),
     "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
@@ -61,8 +71,9 @@ class Doctor:
     def run(self) -> Diagnosis:
         """Examine everything."""
         examination = self.store.examine(fix=self.fix)
-        self.findings += examination.findings
         self.notes += examination.notes
+        for check, ids in examination.found.items():
+            self._add(check, ids, is_mended=self.fix)
         mends_links = self.fix and all(finding.fixed for finding in self.findings)
         if self.fix and not mends_links:
             self.notes.append("links between memories were not mended: rows that only a person can judge come first")
@@ -121,18 +132,16 @@ class Doctor:
 
     def _check_checkpoints(self, scope: Scope) -> None:
         """Find runs whose checkpoints hold turns that are not stored: they were forgotten."""
-        if self.checkpointer is None:
+        if (saver := self.checkpointer) is None:
             return
-        turns, threads = self.store.index(scope).turns, []
-        for thread in threads_of(self.checkpointer, scope):
-            if any(turn_id not in turns for turn_id in turns_of(self.checkpointer, thread)):
-                threads.append(thread)
-        self._add("residue in checkpoints", threads, scope, self.fix)
-        if threads and self.fix:
-            delete_threads(self.checkpointer, threads)
+        turns, threads = self.store.index(scope).turns, threads_of(saver, scope)
+        residue = [thread for thread in threads if any(turn not in turns for turn in turns_of(saver, thread))]
+        self._add("residue in checkpoints", residue, scope, self.fix)
+        if residue and self.fix:
+            delete_threads(saver, residue)
 
     def _add(self, check: str, ids: list[str], scope: Scope | None = None, is_mended: bool = False) -> None:
         detail, fix = DEFECTS[check]
+        fixed = is_mended and bool(fix)
         if ids:
-            fixed = is_mended and bool(fix)
             self.findings.append(Finding(check=check, detail=detail, scope=scope, ids=ids, fix=fix, fixed=fixed))

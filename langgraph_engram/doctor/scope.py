@@ -229,37 +229,29 @@ class ScopeExamination:
         """A synthesis covers what is stored and still so; a stale one is pending."""
         covered = [*filter(None, map(self.index.records.get, synthesis.covered_record_ids))]
         turns = {turn for record in covered for turn in record.source_turn_ids}
-        check = self._defect_of_synthesis(synthesis, covered, turns)
-        if not check:
-            return
-        self._found[check].append(synthesis.synthesis_id)
-        self._draft.enqueue("synthesize", turns)
-        if check == "synthesis of missing memories":
-            self._draft.remove(SYNTHESES, synthesis)
-        else:
-            self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
-
-    def _defect_of_synthesis(self, synthesis: Synthesis, covered: Sequence[Record], turns: set[str]) -> str:
         are_events_stored = all(event in self.index.events for event in synthesis.seed_event_ids)
         if len(covered) < len(synthesis.covered_record_ids) or not are_events_stored:
-            return "synthesis of missing memories"
-        if synthesis.status == "stale":
-            again = (task for task in self.tasks if task.step == "synthesize")
-            is_outdated = all(turns.isdisjoint(task.turn_ids) for task in again)
+            self._found["synthesis of missing memories"].append(synthesis.synthesis_id)
+            self._draft.remove(SYNTHESES, synthesis)
+        elif self._is_forgotten(turns) if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
+            self._found["outdated synthesis"].append(synthesis.synthesis_id)
+            self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
         else:
-            is_outdated = synthesis.status == "active" and self._is_outdated(synthesis, covered)
-        return "outdated synthesis" if is_outdated else ""
+            return
+        self._draft.enqueue("synthesize", turns)
+
+    def _is_forgotten(self, turns: set[str]) -> bool:
+        """Return whether no synthesis of turns is pending."""
+        return all(turns.isdisjoint(task.turn_ids) for task in self.tasks if task.step == "synthesize")
 
     def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
         narrated = set(content_stems(synthesis.text))
         still_so = {stem for record in covered if record.status == "active" for stem in content_stems(record.content)}
-        for record in covered:
+        for record in covered if synthesis.status == "active" else ():
             stems = set(content_stems(record.content))
-            if record.status in ("active", "merged") or not stems <= narrated or stems <= still_so:
-                continue
-            successor = self.index.records.successor(record)
-            if successor is None or successor.record_id not in synthesis.covered_record_ids:
+            is_so = record.status in ("active", "merged") or stems <= still_so
+            if not is_so and stems <= narrated and self.index.records.successor(record) not in covered:
                 return True
         return False
 

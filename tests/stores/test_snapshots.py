@@ -341,7 +341,7 @@ def test_a_repair_of_the_rows_leaves_no_snapshot_of_what_they_were(folder, chang
 
     store = open_store(folder, changed)
     store.index(SCOPE)
-    assert store.examine(fix=True).findings
+    assert any(store.examine(fix=True).found.values())
     at_once = store.index(SCOPE).turns.vectors[0]
     store.close()
 
