@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -143,7 +142,8 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
     """Open an empty Chroma in memory, with a database of its own; return the client, and what closes it once.
 
     All clients in memory of a process share one Chroma, which frees what collections took only when its last client is
-    closed (1.5.9: 2.5 MB for each that was written).
+    closed (1.5.9: 2.5 MB for each that was written). The database is made by the client's own administrator, though its
+    name is private: a public `AdminClient` cannot be closed, and would keep all of it.
     """
     import chromadb
 
@@ -164,12 +164,17 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
     """
     import chromadb
 
-    address = _address(url)
+    address = url.rstrip("/")
     try:
+        # Chroma's own message names no URL
         httpx.get(f"{address}/api/v2/heartbeat", timeout=ANSWER_SECONDS).raise_for_status()
         with translated_errors(url):
             client = cast("Client", chromadb.HttpClient(host=address, settings=_settings()))
             return client, partial(_disconnect, client)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise InvalidSetting(
+            f"{url!r} is not the URL of a Chroma server: give one such as 'http://localhost:8000'"
+        ) from error
     except (httpx.HTTPError, ValueError) as error:
         raise _unreachable(url, error) from error
 
@@ -189,24 +194,12 @@ def _drop(client: "Client", database: str) -> None:
 
 
 def _disconnect(client: "Client") -> None:
-    """Close a client and its connections, which its own `close` leaves to the garbage collector."""
+    """Close a client and its connections, which nothing public does: its own `close` leaves them to be collected."""
     client.close()
     for part in (client, client._admin_client):
         session = getattr(getattr(part, "_server", None), "_session", None)
         if isinstance(session, httpx.Client):
             session.close()
-
-
-def _address(url: str) -> str:
-    """Check a URL before Chroma does: its own message names no URL."""
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        known = False
-    if not known:
-        raise InvalidSetting(f"{url!r} is not the URL of a Chroma server: give one such as 'http://localhost:8000'")
-    return url.rstrip("/")
 
 
 def _unreachable(url: str, reason: object) -> StoreUnreachable:

@@ -18,11 +18,11 @@ from filelock import FileLock
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.base import MEMORY, kind_of_location
+from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.chroma_files import WITHOUT_INDEX, ChromaWrites, discard_cut_off_indexes, finish_removals
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
-from langgraph_engram.stores.locks import lock_folder, make_folder, remove_folders, server_locks
+from langgraph_engram.stores.locks import ScopeLocks, lock_folder, make_folder, remove_folders, server_locks
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
 
 if TYPE_CHECKING:
@@ -56,12 +56,22 @@ def open_store(location: str | Path, encoder: Encoder, *, settings: StorageSetti
     if location == "":
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
     kind = kind_of_location(location)
-    if kind == "memory":
-        client, close = open_memory()
-        return ChromaStore(lambda: client, encoder, location=MEMORY, settings=settings, on_close=close)
-    if kind == "server":
-        return _open_on_server(str(location), encoder, settings)
-    return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings)
+    if kind == "folder":
+        return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings)
+    client, close = open_memory() if kind == "memory" else open_server(str(location))
+    with ExitStack() as failed:
+        failed.callback(close)
+        store = ChromaStore(
+            lambda: client,
+            encoder,
+            location=str(location),
+            shared=kind == "server",
+            settings=settings,
+            on_close=close,
+            locks=server_locks(str(location)) if kind == "server" else ScopeLocks(),
+        )
+        failed.pop_all()
+    return store
 
 
 class OpenFolders:
@@ -187,15 +197,3 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
             written_with=store.encoder.name,
         )
     return store.handle(on_close=partial(OPEN_FOLDERS.release, folder, PART))
-
-
-def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None) -> ChromaStore:
-    client, close = open_server(url)
-    with ExitStack() as failed:
-        failed.callback(close)
-        locks = server_locks(url)
-        store = ChromaStore(
-            lambda: client, encoder, location=url, shared=True, settings=settings, on_close=close, locks=locks
-        )
-        failed.pop_all()
-    return store

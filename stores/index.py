@@ -68,6 +68,13 @@ class TurnIndex(KindIndex[Turn]):
         """Return the latest time at which something was said."""
         return self.items[self.order()[-1]].said_at if self.items else None
 
+    @cached_property
+    def following(self) -> NDArray[np.intp]:
+        """Return the position of the turn after each one in its session; -1 for none."""
+        positions = np.full(int(self.places.max(initial=0)) + 2, -1, dtype=np.intp)
+        positions[self.places] = np.arange(len(self))
+        return positions[self.places + 1]
+
     def _speakers_of(self, positions: NDArray[np.intp]) -> list[str]:
         codes = self.speaker[positions]
         first = np.full(int(codes.max(initial=-1)) + 1, len(codes))

@@ -69,6 +69,9 @@ class KindIndex(Generic[T]):
     Any number of threads may read it. What they derive is kept, and passed on to the next version.
     """
 
+    session = Codes[Any](lambda item: getattr(item, "session_id", ""))
+    """The code of each item's session, of shape (n,); one for all that spans sessions."""
+
     def __init__(self, kind: Kind[T]) -> None:
         self.kind = kind
         self.items: PackedItems[T] = PackedItems(kind.model)
@@ -213,11 +216,6 @@ class KindIndex(Generic[T]):
         ranks[self.order()] = np.arange(len(self))
         return ranks
 
-    @property
-    def session(self) -> NDArray[np.intp]:
-        """Return the code of each item's session, of shape (n,)."""
-        return self.codes("session", lambda item: self.kind.session_of(item) or "")
-
     def in_session(self, session_id: str) -> list[T]:
         """Return the items of a session, in the order they were put."""
         sessions = self.session
@@ -232,15 +230,6 @@ class KindIndex(Generic[T]):
         places = np.empty(len(self), dtype=np.intp)
         places[ordered] = np.cumsum(steps) - 1
         return places
-
-    @cached_property
-    def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
-        places = self.places
-        positions = np.full(int(places.max(initial=0)) + 2, -1, dtype=np.intp)
-        if self.items and self.kind.session_of(self.items[0]) is not None:
-            positions[places] = np.arange(len(self))
-        return positions[places - 1], positions[places + 1]
 
     def with_items(self, items: Sequence[T], vectors: Vectors) -> Self:
         """Return a version with items added at the end; those whose id is known take the place of the stored ones.

@@ -57,11 +57,6 @@ class Kind(Generic[T]):
         keywords = getattr(item, "keywords", ()) if self.with_keywords else ()
         return content_stems(" ".join([self.text_of(item), *keywords]))
 
-    def session_of(self, item: T) -> str | None:
-        """Return an item's session; None for what spans sessions."""
-        session: str | None = getattr(item, "session_id", None)
-        return session
-
     def sort_key(self, item: T) -> SortKey:
         """Return a key that sorts items by time, distinct for each item."""
         seconds = epoch_seconds(getattr(item, self.time_field), float("-inf"))

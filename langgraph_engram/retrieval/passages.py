@@ -92,7 +92,7 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
 def reply_position(index: ScopeIndex, position: int) -> int:
     """Return the position of the assistant's reply to somebody's turn; -1 for none."""
     is_assistant = index.turns.from_assistant
-    reply = int(index.turns.neighbours[1][position]) if position >= 0 else -1
+    reply = int(index.turns.following[position]) if position >= 0 else -1
     return reply if reply >= 0 and is_assistant[reply] and not is_assistant[position] else -1
 
 

@@ -255,7 +255,7 @@ def test_a_reopened_store_has_the_same_index(durable, encoder, scope, everything
 
     assert held(store, scope) == had
     assert after.turns.order().tolist() == before.turns.order().tolist() == [2, 0, 1, 4, 5, 3]
-    assert after.turns.neighbours[0].tolist() == before.turns.neighbours[0].tolist() == [2, 0, -1, 4, 1, -1]
+    assert after.turns.following.tolist() == before.turns.following.tolist() == [1, 4, 0, -1, 3, -1]
     assert after.turns.vectors == pytest.approx(before.turns.vectors, abs=1e-6)
     assert after.turns.bm25(["camp", "lake"]).tolist() == before.turns.bm25(["camp", "lake"]).tolist()
     store.close()

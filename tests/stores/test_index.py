@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Synthesis, Turn
-from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
+from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
 
 ENCODER = HashingEncoder(512)
@@ -39,7 +39,7 @@ def test_an_empty_index_scores_nothing():
     index = RecordIndex(RECORDS)
 
     assert index.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
-    assert index.bm25(["camp"]).shape == index.order().shape == index.neighbours[0].shape == (0,)
+    assert index.bm25(["camp"]).shape == index.order().shape == index.places.shape == (0,)
     assert index.active.shape == index.event_start.shape == (0,)
 
 
@@ -88,16 +88,14 @@ def test_order_is_time_then_session_then_id(turn):
     assert [index.items[at].turn_id for at in index.order()] == ["unknown", "early", "late", "other", "a", "b"]
 
 
-def test_neighbours_stay_within_a_session(turn):
-    """Sessions that interleave in time do not become neighbours."""
+def test_turns_follow_one_another_within_a_session(turn):
+    """Those of sessions that interleave in time do not."""
     index = with_items(
         TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
     )
 
-    before, after = index.neighbours
-
-    assert before.tolist() == [1, -1, -1, 2]
-    assert after.tolist() == [-1, 0, 3, -1]
+    assert index.following.tolist() == [-1, 0, 3, -1]
+    assert TurnIndex(TURNS).following.tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -114,14 +112,6 @@ def test_many_threads_may_ask_at_once(turn, ask, first):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask_together, range(4))) == [list(range(first, first + 2_000))] * 4
-
-
-def test_syntheses_have_no_neighbours():
-    """They span sessions."""
-    syntheses = [Synthesis(synthesis_id=name, text="Ana swims.", covered_record_ids=[]) for name in "ab"]
-    index = with_items(KindIndex(SYNTHESES), *syntheses)
-
-    assert [side.tolist() for side in index.neighbours] == [[-1, -1], [-1, -1]]
 
 
 def test_columns_of_records(record):
