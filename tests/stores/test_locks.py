@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores.chroma_files import writes_to
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.locks import ScopeLocks, server_locks
 
@@ -68,3 +69,11 @@ def test_all_who_use_a_server_in_this_process_share_its_locks():
 
     assert first is second
     assert server_locks("http://localhost:8001") is not first
+
+
+def test_all_parts_of_a_folder_take_turns(tmp_path):
+    """What one blanks in Chroma's files, another may be writing; stores without a folder have nothing in common."""
+    first, second = writes_to(tmp_path), writes_to(tmp_path)
+
+    assert first is second
+    assert writes_to(None) is not writes_to(None)
