@@ -14,6 +14,7 @@ from langgraph_engram.consolidation.merging import as_active, as_merged, conflic
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
 from langgraph_engram.formats.messages import check_size, read_text, shown
+from langgraph_engram.pending import cited_turns, pending_tasks_for
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, Status, UndoReceipt, UpdateReceipt
 from langgraph_engram.retrieval.search import profile_of
@@ -22,7 +23,7 @@ from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, KindIndex, Matches, RecordIndex
-from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
+from langgraph_engram.summarization.scheduling import changed_syntheses
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
@@ -203,9 +204,9 @@ def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record]
     """
     index = store.index(scope)
     stale = [found for found in changed_syntheses(index, told) if found.status == "stale"]
-    jobs = stale_jobs(ScopeView(index, records=told, syntheses=stale))
-    tasks = pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
-    if stale or tasks:
+    covered = ([*filter(None, map(index.records.get, synthesis.covered_record_ids))] for synthesis in stale)
+    tasks = pending_tasks_for(run_id, "synthesize", [(cited_turns(index, records), reason) for records in covered])
+    if stale:
         store.commit(scope, Changes(syntheses=stale, pending_tasks=tasks))
     store.commit(scope, changes)
     return len(stale)

@@ -17,14 +17,21 @@ from langgraph_engram.consolidation.merging import (
     undecided_tasks,
 )
 from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.pending import completed_ids, is_done_by_another, records_to_decide, turns_of
+from langgraph_engram.pending import (
+    UNFINISHED,
+    completed_ids,
+    is_done_by_another,
+    pending_tasks_by_session,
+    records_to_decide,
+    stored_turns,
+)
 from langgraph_engram.schema import Pair, PendingTask, Record
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
 from langgraph_engram.segmentation.rebase import rebase
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, changed_syntheses
+from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
 
 
 @dataclass(frozen=True)
@@ -86,9 +93,10 @@ class Persist:
         )
         records = [*run.records, *applied.changed]
         syntheses = changed_syntheses(index, records)
-        sessions = dict.fromkeys([*reversed(state["session_ids"]), *(event.session_id for event in run.events)])
-        view = ScopeView(index, run.events, records, syntheses)
-        due = self.scheduler.tasks(state["run_id"], view, sessions, turns_of(state["tasks"], index))
+        due: list[PendingTask] = []
+        if self.scheduler.has_work(index, syntheses):
+            turn_ids = [turn_id for written in (*state["tasks"], *run.events) for turn_id in written.turn_ids]
+            due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(
             events=run.events,
