@@ -1,10 +1,11 @@
 """Write a run's results in one idempotent commit: what is new first, then what it marks.
 
-The same commit completes the run; where a synthesis is due now, that is what it leaves pending.
+The same commit completes the run; where a synthesis may be due now, that is what it leaves pending.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from langgraph.types import Overwrite
@@ -95,7 +96,8 @@ class Persist:
         syntheses = changed_syntheses(index, records)
         due: list[PendingTask] = []
         if self.scheduler.has_work(index, syntheses):
-            turn_ids = [turn_id for written in (*state["tasks"], *run.events) for turn_id in written.turn_ids]
+            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in run.events]
+            turn_ids = chain.from_iterable(told)
             due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(
