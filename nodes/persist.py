@@ -83,7 +83,7 @@ class Persist:
         index: ScopeIndex,
         pending: Sequence[PendingTask],
     ) -> Changes:
-        run = rebase(
+        events, boundaries, own = rebase(
             EventBuilder(state["request"].scope.key, self.limits),
             index,
             state["session_ids"],
@@ -92,18 +92,18 @@ class Persist:
             applied.records,
             close_earlier=self.scheduler.settings.enabled,
         )
-        records = [*run.records, *applied.changed]
+        records = [*own, *applied.changed]
         syntheses = changed_syntheses(index, records)
         due: list[PendingTask] = []
         if self.scheduler.has_work(index, syntheses):
-            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in run.events]
+            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
             turn_ids = chain.from_iterable(told)
             due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(
-            events=run.events,
-            boundaries=run.boundaries,
-            records=run.records,
+            events=events,
+            boundaries=boundaries,
+            records=own,
             syntheses=syntheses,
             decisions=applied.decisions,
             pending_tasks=[*failures, *due],

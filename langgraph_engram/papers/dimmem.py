@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder, near_duplicates
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder
 from langgraph_engram.consolidation.resolution import (
     NO_VERDICT,
     ClusterBatch,
@@ -123,7 +123,7 @@ class EveryPairFinder(PairFinder):
             near = compared.with_shared_keywords(position, self.settings.jaccard)
         cosines = compared.cosines(position, near)
         passing = cosines >= self.settings.cosine
-        return near_duplicates(compared, position, near[passing], cosines[passing]), len(near)
+        return compared.near_duplicates(position, near[passing], cosines[passing]), len(near)
 
     def triage(
         self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]

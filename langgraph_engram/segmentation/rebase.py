@@ -6,7 +6,6 @@ Where nobody else wrote, nothing changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
@@ -20,15 +19,6 @@ from langgraph_engram.segmentation.events import (
 from langgraph_engram.stores.index import ScopeIndex
 
 
-@dataclass(frozen=True)
-class RebasedRun:
-    """What a run is to write, so that it agrees with what is stored."""
-
-    events: list[Event]
-    boundaries: list[Boundary]
-    records: list[Record]
-
-
 def rebase(
     builder: EventBuilder,
     index: ScopeIndex,
@@ -38,8 +28,8 @@ def rebase(
     records: Sequence[Record],
     *,
     close_earlier: bool,
-) -> RebasedRun:
-    """Return a run's events, boundaries and records as they are to be written."""
+) -> tuple[list[Event], list[Boundary], list[Record]]:
+    """Return a run's events, boundaries and records as they are to be written, so that they agree with what stands."""
     kept: dict[str, Event] = {}
     closed: dict[str, Event] = {}
     linked: list[Boundary] = []
@@ -51,7 +41,7 @@ def rebase(
         before = [boundary for boundary in boundaries if boundary.session_id == session_id]
         linked += rebase_boundaries(before, index, session_id, own)
     every = [*kept.values(), *(event for event_id, event in closed.items() if event_id not in kept)]
-    return RebasedRun(every, linked, rebase_records(records, index, every))
+    return every, linked, rebase_records(records, index, every)
 
 
 def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
