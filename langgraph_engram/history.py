@@ -149,7 +149,8 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     index = store.index(scope)
     _require_last(run_id, in_force, trail, waiting)
     restored = list(_restored(in_force, index.records))
-    archived = list(_archived(in_force, index.records))
+    made = (index.records.get(decision.result_id or "") for decision in in_force if decision.action == "MERGE")
+    archived = [record.model_copy(update={"status": "archived"}) for record in made if record]
     records = [*restored, *archived]
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in in_force]
@@ -166,9 +167,10 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     records = {record.record_id: record for record in store.index(scope).records.items}
     before, after = _links(records.values())
     lineage = {*reached([record_id], lambda key: before[key]), *reached([record_id], lambda key: after[key])}
+    named = [(decision, {*decision.pair, decision.result_id}) for decision in store.decisions(scope)]
     return RecordHistory(
         records=sorted((records[member] for member in lineage), key=RECORDS.sort_key),
-        decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
+        decisions=[decision for decision, ids in named if record_id in ids or len(lineage & ids) > 1],
     )
 
 
@@ -212,11 +214,6 @@ def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record]
     return len(stale)
 
 
-def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:
-    named = {*decision.pair, decision.result_id}
-    return record_id in named or len(lineage & named) > 1
-
-
 def _links(records: Iterable[Record]) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
     """Return, for each record, those it derives from and those that took its place."""
     before: defaultdict[str, set[str]] = defaultdict(set)
@@ -237,14 +234,6 @@ def _restored(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Rec
         record = index.get(record_id)
         if record and record.status in ("merged", "superseded") and record.superseded_by in results:
             yield as_active(record)
-
-
-def _archived(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Record]:
-    """Yield the records that merges made, archived."""
-    for decision in decisions:
-        merged = index.get(decision.result_id or "")
-        if decision.action == "MERGE" and merged:
-            yield merged.model_copy(update={"status": "archived"})
 
 
 def _unlinked(

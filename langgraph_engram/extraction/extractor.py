@@ -104,7 +104,7 @@ class Extractor:
         """Return the answers.
 
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
-        little.
+        little, and is asked to label from then on.
         """
         if not view.may_label:
             return self._write(view, [replace(batch, small_talk=True) for batch in batches])
@@ -112,16 +112,11 @@ class Extractor:
             return self._write(view, batches)
         answers: list[_Answered] = []
         waiting = list(batches)
-        while waiting and not self._only_labels:
+        while waiting and self.settings.method == "auto" and not self.model.capability.is_lacking:
             size = len(waiting) if self.model.capability.is_shown else 1
             ahead, waiting = waiting[:size], waiting[size:]
             answers += [answer for written in self._write(view, ahead) for answer in self._improved(written)]
         return [*answers, *(answer for batch in waiting for answer in self._label(batch))]
-
-    @property
-    def _only_labels(self) -> bool:
-        """Return whether the model is asked to label, and no longer to write."""
-        return self.settings.method == "labelled" or self.model.capability.is_lacking
 
     def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
         """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0002)."""

@@ -57,10 +57,11 @@ class Scheduler:
         return self.settings.enabled and (self.writes_new or is_stale)
 
     def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return the syntheses that are due in a run: all stale ones of the scope, then each session's own."""
+        """Return the syntheses that are due in a run: stale ones that still cover something, then the sessions' own."""
         if not self.settings.enabled:
             return []
-        jobs = _stale_jobs(index)
+        stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
+        jobs = [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old))]
         if not self.writes_new:
             return jobs
         covered = {record.record_id for job in jobs for record in job.records}
@@ -82,12 +83,6 @@ class Scheduler:
         is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
         is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
         return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
-
-
-def _stale_jobs(index: ScopeIndex) -> list[SynthesisJob]:
-    """Return jobs for the stale syntheses of a scope that still cover something."""
-    stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
-    return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old))]
 
 
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
