@@ -125,8 +125,10 @@ def resolve(
 
 def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str] = os.environ) -> ChatSettings:
     """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults."""
+    if given := _of_kind("chat", chat, ChatSettings):
+        return given
     named = _read(environment.get(CHAT_VARIABLE, ""), CHAT_VARIABLE, CHAT_EXAMPLE)
-    return _of_kind("chat", chat, ChatSettings) or _validated(ChatSettings, named, CHAT_VARIABLE)
+    return _validated(ChatSettings, named, CHAT_VARIABLE)
 
 
 def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:
