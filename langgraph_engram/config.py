@@ -53,18 +53,11 @@ T = TypeVar("T")
 
 def overridden(settings: Settings, text: str) -> Settings:
     """Return settings with those of a JSON object, or of a file that holds one, in place of some."""
-    if not text.strip():
-        return settings
     whole = settings.model_dump()
     for group, change in _read(text, SETTINGS_VARIABLE, SETTINGS_EXAMPLE).items():
         held = whole.get(group)
         whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
     return _validated(Settings, whole, SETTINGS_VARIABLE)
-
-
-def chat_settings(text: str) -> ChatSettings:
-    """Return how a chat model is called, by a JSON object or the path of a file that holds one; empty for defaults."""
-    return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE), CHAT_VARIABLE)
 
 
 def _of_kind(name: str, value: T | None, kind: type[T]) -> T | None:
@@ -132,7 +125,10 @@ def resolve(
 
 def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str] = os.environ) -> ChatSettings:
     """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults."""
-    return _of_kind("chat", chat, ChatSettings) or chat_settings(environment.get(CHAT_VARIABLE, ""))
+    if given := _of_kind("chat", chat, ChatSettings):
+        return given
+    named = _read(environment.get(CHAT_VARIABLE, ""), CHAT_VARIABLE, CHAT_EXAMPLE)
+    return _validated(ChatSettings, named, CHAT_VARIABLE)
 
 
 def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:

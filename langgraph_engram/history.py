@@ -14,6 +14,7 @@ from langgraph_engram.consolidation.merging import as_active, as_merged, conflic
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
 from langgraph_engram.formats.messages import check_size, read_text, shown
+from langgraph_engram.pending import cited_turns, pending_tasks_for
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, Status, UndoReceipt, UpdateReceipt
 from langgraph_engram.retrieval.search import profile_of
@@ -22,7 +23,7 @@ from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, KindIndex, Matches, RecordIndex
-from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
+from langgraph_engram.summarization.scheduling import changed_syntheses
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
@@ -148,7 +149,8 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     index = store.index(scope)
     _require_last(run_id, in_force, trail, waiting)
     restored = list(_restored(in_force, index.records))
-    archived = list(_archived(in_force, index.records))
+    made = (index.records.get(decision.result_id or "") for decision in in_force if decision.action == "MERGE")
+    archived = [record.model_copy(update={"status": "archived"}) for record in made if record]
     records = [*restored, *archived]
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in in_force]
@@ -165,9 +167,10 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     records = {record.record_id: record for record in store.index(scope).records.items}
     before, after = _links(records.values())
     lineage = {*reached([record_id], lambda key: before[key]), *reached([record_id], lambda key: after[key])}
+    named = [(decision, {*decision.pair, decision.result_id}) for decision in store.decisions(scope)]
     return RecordHistory(
         records=sorted((records[member] for member in lineage), key=RECORDS.sort_key),
-        decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
+        decisions=[decision for decision, ids in named if record_id in ids or len(lineage & ids) > 1],
     )
 
 
@@ -203,17 +206,12 @@ def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record]
     """
     index = store.index(scope)
     stale = [found for found in changed_syntheses(index, told) if found.status == "stale"]
-    jobs = stale_jobs(ScopeView(index, records=told, syntheses=stale))
-    tasks = pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
-    if stale or tasks:
+    covered = ([*filter(None, map(index.records.get, synthesis.covered_record_ids))] for synthesis in stale)
+    tasks = pending_tasks_for(run_id, "synthesize", [(cited_turns(index, records), reason) for records in covered])
+    if stale:
         store.commit(scope, Changes(syntheses=stale, pending_tasks=tasks))
     store.commit(scope, changes)
     return len(stale)
-
-
-def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:
-    named = {*decision.pair, decision.result_id}
-    return record_id in named or len(lineage & named) > 1
 
 
 def _links(records: Iterable[Record]) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
@@ -236,14 +234,6 @@ def _restored(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Rec
         record = index.get(record_id)
         if record and record.status in ("merged", "superseded") and record.superseded_by in results:
             yield as_active(record)
-
-
-def _archived(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Record]:
-    """Yield the records that merges made, archived."""
-    for decision in decisions:
-        merged = index.get(decision.result_id or "")
-        if decision.action == "MERGE" and merged:
-            yield merged.model_copy(update={"status": "archived"})
 
 
 def _unlinked(

@@ -3,7 +3,7 @@
 An empty result has a verdict or a count of zero; a failure is an error.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
@@ -278,23 +278,24 @@ def tokens_of_length(characters: int) -> int:
 
 def total(entries: Iterable[UsageEntry]) -> Usage:
     """Sum a run's usage entries in all, and by node and model, in the order in which nodes first appear."""
-    sums: dict[tuple[str, str], UsageEntry] = {}
+    groups: dict[tuple[str, str], list[UsageEntry]] = {}
     for entry in entries:
-        key = (entry.node, entry.model)
-        sums[key] = _add(sums[key], entry) if key in sums else entry
-    by_node = [*sums.values()]
-    prompt = sum(entry.prompt_tokens for entry in by_node)
-    completion = sum(entry.completion_tokens for entry in by_node)
+        groups.setdefault((entry.node, entry.model), []).append(entry)
+    by_node = [sum_of(of_node, *key) for key, of_node in groups.items()]
+    whole = sum_of(by_node)
     return Usage(
-        calls=sum(entry.calls for entry in by_node),
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        tokens=prompt + completion,
-        seconds=sum(entry.seconds for entry in by_node),
+        calls=whole.calls,
+        prompt_tokens=whole.prompt_tokens,
+        completion_tokens=whole.completion_tokens,
+        tokens=whole.prompt_tokens + whole.completion_tokens,
+        seconds=whole.seconds,
         by_node=by_node,
     )
 
 
-def _add(first: UsageEntry, second: UsageEntry) -> UsageEntry:
+def sum_of(entries: Sequence[UsageEntry], node: str = "", model: str = "") -> UsageEntry:
+    """Return the sum of usage entries as one of a node and a model."""
     counts = UsageEntry.model_fields.keys() - {"node", "model"}
-    return first.model_copy(update={name: getattr(first, name) + getattr(second, name) for name in counts})
+    return UsageEntry(
+        node=node, model=model, **{name: sum(getattr(entry, name) for entry in entries) for name in counts}
+    )

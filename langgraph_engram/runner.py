@@ -7,7 +7,6 @@ import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from socket import gethostname
@@ -18,10 +17,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, Durability, StateSnapshot, StreamMode
 
-from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
 from langgraph_engram.asynchronous import next_part
 from langgraph_engram.consolidation.approval import problem_of
-from langgraph_engram.embeddings.base import texts_of_turn
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
@@ -109,16 +107,14 @@ class WriteRunner:
                 messages = to_messages(session.messages)
                 request = remember_request(scope, messages, session.session_id, close_session=True, metadata=metadata)
                 requests.append(screen(request, self.settings))
-        groups, done = share_runs(requests, self.shared_tokens), 0
-        receipts: list[Receipt] = []
-        with closing(prefetch_vectors(self.store, [join_requests(group) for group in groups])) as encoded:
-            for group in groups:
-                with errors_of_sessions(sessions[done : done + len(group)], done):
-                    request = next(encoded)
-                    if progress:
-                        progress(f"remembering {request.session_id or done + 1}", done, len(sessions))
-                    receipts.append(self.remember(request))
-                done += len(group)
+        receipts, done = list[Receipt](), 0
+        for group in share_runs(requests, self.shared_tokens):
+            request = join_requests(group)
+            if progress:
+                progress(f"remembering {request.session_id or done + 1}", done, len(sessions))
+            with errors_of_sessions(sessions[done : done + len(group)], done):
+                receipts.append(self.remember(request))
+            done += len(group)
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
@@ -337,25 +333,3 @@ def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
     entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
     return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
-
-
-def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Generator[RememberRequest, None, None]:
-    """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded."""
-    if len(requests) < 2:
-        yield from requests
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="engram-encode") as pool:
-        following: Future[None] = pool.submit(_encode, store, requests[0])
-        for position, request in enumerate(requests):
-            following.result()
-            if position + 1 < len(requests):
-                following = pool.submit(_encode, store, requests[position + 1])
-            yield request
-
-
-def _encode(store: Store, request: RememberRequest) -> None:
-    index, sessions = store.index(request.scope), requests_by_session(request)
-    turns = [turn for session_id, sent in sessions.items() for turn in new_turns(sent, session_id, index)]
-    texts = [text for turn in turns for text in texts_of_turn(turn)]
-    if texts:
-        store.encoder.encode(texts)

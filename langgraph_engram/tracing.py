@@ -100,13 +100,6 @@ def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 @contextmanager
-def below(callbacks: Callbacks) -> Iterator[Context]:
-    """Yield a context in which calls of a memory are traced below a run."""
-    with set_config_context({"callbacks": callbacks}) as context:
-        yield context
-
-
-@contextmanager
 def retrieval(query: str) -> Iterator[list[Evidence]]:
     """Trace a retrieval below the node that runs; the caller puts what was found into the list."""
     manager = CallbackManager.configure(inheritable_callbacks=_callbacks_around())

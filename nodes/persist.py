@@ -1,10 +1,11 @@
 """Write a run's results in one idempotent commit: what is new first, then what it marks.
 
-The same commit completes the run; where a synthesis is due now, that is what it leaves pending.
+The same commit completes the run; where a synthesis may be due now, that is what it leaves pending.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from langgraph.types import Overwrite
@@ -17,14 +18,21 @@ from langgraph_engram.consolidation.merging import (
     undecided_tasks,
 )
 from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.pending import completed_ids, is_done_by_another, records_to_decide, turns_of
+from langgraph_engram.pending import (
+    UNFINISHED,
+    completed_ids,
+    is_done_by_another,
+    pending_tasks_by_session,
+    records_to_decide,
+    stored_turns,
+)
 from langgraph_engram.schema import Pair, PendingTask, Record
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
 from langgraph_engram.segmentation.rebase import rebase
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, changed_syntheses
+from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class Persist:
         index: ScopeIndex,
         pending: Sequence[PendingTask],
     ) -> Changes:
-        run = rebase(
+        events, boundaries, own = rebase(
             EventBuilder(state["request"].scope.key, self.limits),
             index,
             state["session_ids"],
@@ -84,16 +92,18 @@ class Persist:
             applied.records,
             close_earlier=self.scheduler.settings.enabled,
         )
-        records = [*run.records, *applied.changed]
+        records = [*own, *applied.changed]
         syntheses = changed_syntheses(index, records)
-        sessions = dict.fromkeys([*reversed(state["session_ids"]), *(event.session_id for event in run.events)])
-        view = ScopeView(index, run.events, records, syntheses)
-        due = self.scheduler.tasks(state["run_id"], view, sessions, turns_of(state["tasks"], index))
+        due: list[PendingTask] = []
+        if self.scheduler.has_work(index, syntheses):
+            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
+            turn_ids = chain.from_iterable(told)
+            due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(
-            events=run.events,
-            boundaries=run.boundaries,
-            records=run.records,
+            events=events,
+            boundaries=boundaries,
+            records=own,
             syntheses=syntheses,
             decisions=applied.decisions,
             pending_tasks=[*failures, *due],

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from langgraph_engram.schema import Event
-from langgraph_engram.segmentation.events import events_with_turns
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
@@ -42,5 +41,6 @@ class Segment:
 
 def _stored_events(state: WriteState, index: ScopeIndex) -> list[Event]:
     """Return the stored events of a run's sessions that hold turns of its tasks."""
-    turn_ids = [turn_id for task in state["tasks"] for turn_id in task.turn_ids]
-    return [event for session_id in state["session_ids"] for event in events_with_turns(index, session_id, turn_ids)]
+    turn_ids = {turn_id for task in state["tasks"] for turn_id in task.turn_ids}
+    events = (event for session_id in state["session_ids"] for event in index.session_events(session_id))
+    return [event for event in events if not turn_ids.isdisjoint(event.turn_ids)]

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.llm.base import Model
-from langgraph_engram.pending import cited_turns, completed_synthesis_ids, sessions_to_synthesize, turns_of
+from langgraph_engram.pending import (
+    cited_turns,
+    completed_synthesis_ids,
+    pending_tasks_for,
+    sessions_to_synthesize,
+    turns_of,
+)
 from langgraph_engram.schema import PendingTask, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
@@ -15,11 +21,9 @@ from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import (
     Scheduler,
-    ScopeView,
     SynthesisJob,
     covers_deleted,
     is_covered_elsewhere,
-    pending_syntheses,
     with_current_status,
 )
 from langgraph_engram.summarization.writing import LIMITS, SourceLimits, SynthesisWriter
@@ -42,10 +46,12 @@ class Synthesize:
         scope, run_id = state["request"].scope, state["run_id"]
         index, pending = self.store.index(scope), self.store.pending_tasks(scope)
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
-        jobs = self.scheduler.jobs(ScopeView(index), sessions)
+        jobs = self.scheduler.jobs(index, sessions)
         writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)
         written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
-        failures = pending_syntheses(run_id, index, jobs, written.reasons, turns_of(state["tasks"], index))
+        own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
+        about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]
+        failures = pending_tasks_for(run_id, "synthesize", about)
         self._commit(state, index, written.done, failures)
         ids = [synthesis.synthesis_id for _, synthesis in written.done]
         return {"synthesis_ids": ids, "failures": failures, "usage": written.usage}

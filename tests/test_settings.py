@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from langgraph_engram.config import chat_settings, overridden, resolve, resolve_chat
+from langgraph_engram.config import overridden, resolve, resolve_chat
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.settings import Settings
@@ -58,4 +58,4 @@ def test_chat_settings_come_from_the_environment(monkeypatch):
 def test_chat_settings_that_do_not_fit_are_refused(text):
     """The message names the variable."""
     with pytest.raises(InvalidSetting, match="ENGRAM_CHAT"):
-        chat_settings(text)
+        resolve_chat(environment={"ENGRAM_CHAT": text})

@@ -139,6 +139,14 @@ class ComparisonSet:
         """Return the positions of the earlier standing statements of the new one's kind, in order."""
         return self._earlier(self.standing, self.records[position].standing or "", position)
 
+    def near_duplicates(self, position: int, others: Positions, cosines: NDArray[np.float32]) -> "list[NearDuplicate]":
+        """Return how much a new record resembles some earlier ones, with their cosines, in order."""
+        own, new = self.keywords(position), self.records[position]
+        return [
+            NearDuplicate(self.records[other], new, jaccard(own, self.keywords(other)), float(cosine))
+            for other, cosine in zip(others.tolist(), cosines, strict=True)
+        ]
+
     def _earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
         holders = index.positions(term).astype(np.intp)
@@ -248,7 +256,7 @@ class PairFinder:
         cosines = compared.cosines(position, others)
         passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
         passing |= np.isin(others, standing) & (cosines >= STANDING_COSINE)
-        return near_duplicates(compared, position, others[passing], cosines[passing]), len(others)
+        return compared.near_duplicates(position, others[passing], cosines[passing]), len(others)
 
     def triage(
         self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
@@ -276,17 +284,6 @@ class PairFinder:
             matches += found
             comparisons += count
         return matches, comparisons
-
-
-def near_duplicates(
-    compared: ComparisonSet, position: int, others: Positions, cosines: NDArray[np.float32]
-) -> list[NearDuplicate]:
-    """Return how much a new record resembles some earlier ones, with their cosines, in order."""
-    records, own = compared.records, compared.keywords(position)
-    return [
-        NearDuplicate(records[other], records[position], jaccard(own, compared.keywords(other)), float(cosine))
-        for other, cosine in zip(others.tolist(), cosines, strict=True)
-    ]
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:

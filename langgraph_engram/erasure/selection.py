@@ -18,7 +18,7 @@ from langgraph_engram.history import find_one
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_tasks_by_session, stored_turns
 from langgraph_engram.requests import check_name
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn, reached
-from langgraph_engram.segmentation.events import EventNamer, relink_boundary
+from langgraph_engram.segmentation.events import name_by_keywords, relink_boundary
 from langgraph_engram.stores.index import (
     BOUNDARIES,
     DECISIONS,
@@ -366,7 +366,8 @@ def without_turns(index: ScopeIndex, event: Event, lost: AbstractSet[str]) -> Ev
         "started_at": turns[0].said_at if turns else event.started_at,
         "ended_at": turns[-1].said_at if turns else event.ended_at,
     }
-    return EventNamer(session).named(event.model_copy(update=update))
+    (named,) = name_by_keywords([event.model_copy(update=update)], session)
+    return named
 
 
 def _event_before(later: Event, events: Iterable[Event]) -> Event | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from langgraph_engram.compression import Compressor
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Event, Prompt, Turn
@@ -28,8 +27,6 @@ class TurnBatch:
     """Turns of the first one's session, just before it."""
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
-    shown: tuple[str, ...] = ()
-    """What a model reads in place of each of `sentences`; empty where it reads what was said."""
     small_talk: bool = False
     """Whether small talk has numbers as well."""
     in_passages: frozenset[str] = frozenset()
@@ -81,10 +78,7 @@ class TurnBatch:
         return self._with_turns(self.turns[start:end], earlier[-max(1, len(self.context)) :])
 
     def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "TurnBatch":
-        ids = {turn.turn_id for turn in turns}
-        shown = zip(self.shown, self.sentences, strict=False)  # nothing is shown where nothing was compressed
-        texts = tuple(text for text, sentence in shown if sentence.turn.turn_id in ids)
-        return replace(self, turns=tuple(turns), context=tuple(context), shown=texts)
+        return replace(self, turns=tuple(turns), context=tuple(context))
 
 
 def batch_events(
@@ -137,17 +131,6 @@ def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
             yield turn
         elif text or turn.captions:
             yield turn.model_copy(update={"text": text})
-
-
-def compressed(batch: TurnBatch, compressor: Compressor) -> TurnBatch:
-    """Return a batch of which a model reads shorter sentences under the same numbers; what images show stays as it is.
-
-    DimMem compresses each message; here numbers stand at sentences.
-    """
-    spoken = [sentence.resolved for sentence in batch.sentences if not sentence.image]
-    shorter = iter(compressor.compress(spoken))
-    shown = (sentence.resolved if sentence.image else next(shorter) for sentence in batch.sentences)
-    return replace(batch, shown=tuple(shown))
 
 
 def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, settings: ExtractSettings) -> list[Turn]:

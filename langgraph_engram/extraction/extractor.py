@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
-from langgraph_engram.extraction.batching import TurnBatch, compressed
+from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
@@ -49,9 +49,9 @@ class View:
     may_label: bool = True
     """Whether sentences are labelled where the model cannot write; else small talk has numbers as well."""
 
-    def ask(self, batch: TurnBatch) -> Question[Reading]:
-        """Return the question about a batch."""
-        return self.question(batch.turns, batch.context, batch.event_starts, batch.shown, batch.in_passages)
+    def ask(self, batch: TurnBatch, shown: tuple[str, ...]) -> Question[Reading]:
+        """Return the question about a batch, of whose sentences the model reads what is shown; all of them for none."""
+        return self.question(batch.turns, batch.context, batch.event_starts, shown, batch.in_passages)
 
 
 EVENTS = View("dimensional", ExtractEvents, DIMENSIONS)
@@ -96,8 +96,6 @@ class Extractor:
 
         They are made of what was said, whatever the model reads of it.
         """
-        if self.compressor and self.views:
-            batches = [compressed(batch, self.compressor) for batch in batches]
         answered = [(view, answer) for view in self.views for answer in self._ask(view, batches)]
         found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
         return found, entry_of("extract", [answer.result for _, answer in answered])
@@ -106,7 +104,7 @@ class Extractor:
         """Return the answers.
 
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
-        little.
+        little, and is asked to label from then on.
         """
         if not view.may_label:
             return self._write(view, [replace(batch, small_talk=True) for batch in batches])
@@ -114,16 +112,11 @@ class Extractor:
             return self._write(view, batches)
         answers: list[_Answered] = []
         waiting = list(batches)
-        while waiting and not self._only_labels:
+        while waiting and self.settings.method == "auto" and not self.model.capability.is_lacking:
             size = len(waiting) if self.model.capability.is_shown else 1
             ahead, waiting = waiting[:size], waiting[size:]
             answers += [answer for written in self._write(view, ahead) for answer in self._improved(written)]
         return [*answers, *(answer for batch in waiting for answer in self._label(batch))]
-
-    @property
-    def _only_labels(self) -> bool:
-        """Return whether the model is asked to label, and no longer to write."""
-        return self.settings.method == "labelled" or self.model.capability.is_lacking
 
     def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
         """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0002)."""
@@ -135,7 +128,7 @@ class Extractor:
         return answers
 
     def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        results = self.model.ask_all([view.ask(batch) for batch in batches])
+        results = self.model.ask_all([view.ask(batch, self._shown(batch)) for batch in batches])
         return [_Answered(batch, result) for batch, result in zip(batches, results, strict=True)]
 
     def _improved(self, written: _Answered) -> list[_Answered]:
@@ -153,8 +146,20 @@ class Extractor:
     def _label(self, batch: TurnBatch) -> list[_Answered]:
         """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
         parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
-        results = self.model.ask_all([LabelSentences(part.turns, part.context, shown=part.shown) for part in parts])
+        questions = [LabelSentences(part.turns, part.context, shown=self._shown(part)) for part in parts]
+        results = self.model.ask_all(questions)
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
+
+    def _shown(self, batch: TurnBatch) -> tuple[str, ...]:
+        """Return shorter sentences for the model to read under the same numbers; what images show stays as it is.
+
+        DimMem compresses each message; here numbers stand at sentences.
+        """
+        if self.compressor is None:
+            return ()
+        spoken = [sentence.resolved for sentence in batch.sentences if not sentence.image]
+        shorter = iter(self.compressor.compress(spoken))
+        return tuple(sentence.resolved if sentence.image else next(shorter) for sentence in batch.sentences)
 
     def _note(self, written: _Answered, *, is_hard: bool) -> None:
         """Note how an answer was, where it shows anything.

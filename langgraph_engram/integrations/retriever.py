@@ -14,6 +14,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import set_config_context
 from pydantic import Field
 
 from langgraph_engram.errors import InvalidInput
@@ -21,7 +22,7 @@ from langgraph_engram.filters import Filters, both
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
-from langgraph_engram.tracing import below, document_of
+from langgraph_engram.tracing import document_of
 
 
 class EngramRetriever(BaseRetriever):
@@ -78,7 +79,7 @@ class EngramRetriever(BaseRetriever):
         scope = scope or self._scope(None)
         asked: dict[str, Any] = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
         search = partial(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
-        with below(run_manager.get_child()) as context:
+        with set_config_context({"callbacks": run_manager.get_child()}) as context:
             found = context.run(search)
         return [document_of(evidence) for evidence in found.evidence]
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.results import UsageEntry
+from langgraph_engram.results import UsageEntry, sum_of
 
 Answer = TypeVar("Answer")
 Answer_co = TypeVar("Answer_co", covariant=True)
@@ -20,8 +20,6 @@ Answer_co = TypeVar("Answer_co", covariant=True)
 MOST_POOR = 2
 """Poor answers, without a good one, after which a model is asked to label only; one that never came counts as many."""
 FailureKind = Literal["invalid", "unreachable", "refused", "timeout", "rate_limited", "too_long"]
-COUNTS = ("calls", "prompt_tokens", "completion_tokens", "seconds", "invalid", "repaired", "asked")
-"""The fields of a usage entry that are summed."""
 
 
 class Question(ABC, Generic[Answer_co]):
@@ -116,5 +114,4 @@ class Model(Protocol):
 def entry_of(node: str, results: Sequence[LLMResult[Any]]) -> UsageEntry:
     """Return the sum of what a node's questions cost, as one usage entry of that node."""
     usages = [result.usage for result in results]
-    sums: dict[str, Any] = {name: sum(getattr(usage, name) for usage in usages) for name in COUNTS}
-    return UsageEntry(node=node, model=usages[0].model if usages else "", **sums)
+    return sum_of(usages, node, usages[0].model if usages else "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder, near_duplicates
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder
 from langgraph_engram.consolidation.resolution import (
     NO_VERDICT,
     ClusterBatch,
@@ -123,7 +123,7 @@ class EveryPairFinder(PairFinder):
             near = compared.with_shared_keywords(position, self.settings.jaccard)
         cosines = compared.cosines(position, near)
         passing = cosines >= self.settings.cosine
-        return near_duplicates(compared, position, near[passing], cosines[passing]), len(near)
+        return compared.near_duplicates(position, near[passing], cosines[passing]), len(near)
 
     def triage(
         self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
@@ -148,7 +148,8 @@ class PairResolver(ClusterResolver):
         resolutions: list[Resolution] = []
         gone: set[str] = set()
         for ((older, newer),), answer in sorted(answered, key=lambda pair: [by_age(record) for record in pair[0][0]]):
-            verdict = _pair_verdict(answer)
+            verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
+            verdict = next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
             if not gone.isdisjoint((older.record_id, newer.record_id)):
                 resolutions.append(Resolution((older, newer), "KEEP_BOTH", ONE_REPLACED))
                 continue
@@ -156,12 +157,6 @@ class PairResolver(ClusterResolver):
             gone |= leaving.get(verdict.action, set())
             resolutions.append(Resolution((older, newer), verdict.action, verdict.reason, verdict.content.strip()))
         return resolutions
-
-
-def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
-    """Return the verdict on a pair; where there is none, both stay."""
-    verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
-    return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
 
 
 @dataclass(frozen=True)

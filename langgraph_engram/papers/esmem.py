@@ -68,9 +68,8 @@ class AskingSegmenter(Segmenter):
     def _track(self, session: SessionTurns) -> tuple[list[TurnTopic], list[UsageEntry]]:
         """Return the topic of each turn, cut where the model judges that it shifts, and what this cost."""
         turns, before, earlier = session.turns, session.stored, _last_of(session.open_event)
-        noted, usage = self._ask_topics(turns, before, earlier)
-        topics = [topic or TurnTopic(keywords=turn_keywords(turn)) for turn, topic in zip(turns, noted, strict=True)]
-        candidates = [] if self.settings.windows else self._candidates(_described(turns, noted, earlier), len(turns))
+        topics, usage = self._ask_topics(turns, before, earlier)
+        candidates = [] if self.settings.windows else self._candidates(_described(turns, topics, earlier), len(turns))
         side = self.settings.context_side
         questions = [
             JudgeBoundary(tuple([*before, *turns[:position]][-side:]), tuple(turns[position : position + side]))
@@ -85,20 +84,19 @@ class AskingSegmenter(Segmenter):
 
     def _ask_topics(
         self, turns: Sequence[Turn], before: Sequence[Turn], earlier: TurnTopic
-    ) -> tuple[list[TurnTopic | None], list[UsageEntry]]:
+    ) -> tuple[list[TurnTopic], list[UsageEntry]]:
         """Ask what each turn is about: a question shows the turn before, its topic and keywords."""
-        noted: list[TurnTopic | None] = []
+        topics: list[TurnTopic] = []
         results: list[LLMResult[TopicTrack]] = []
         last = earlier
         for position, turn in enumerate(turns):
             context = tuple([*before, *turns[:position]][-1:])
             result = self.model.ask(TrackTopics((turn,), context, last.topic, last.keywords))
             notes = [note for note in result.answer.notes if note.turn == 1] if result.answer else []
-            topic = TurnTopic(notes[-1].topic, tuple(notes[-1].keywords)) if notes else None
-            noted.append(topic)
+            last = TurnTopic(notes[-1].topic, tuple(notes[-1].keywords)) if notes else last
+            topics.append(last if notes else TurnTopic(keywords=turn_keywords(turn)))
             results.append(result)
-            last = topic or last
-        return noted, _usage(results)
+        return topics, _usage(results)
 
     def _candidates(self, described: Sequence[str], count: int) -> list[int]:
         """Return which of `count` turns are least coupled with the topic before; an open event's stands before all."""
@@ -186,25 +184,17 @@ def _last_of(event: Event | None) -> TurnTopic:
     return TurnTopic(event.topics[-1] if event.topics else "", tuple(event.keywords[-EARLIER_KEYWORDS:]))
 
 
-def _described(turns: Sequence[Turn], noted: Sequence[TurnTopic | None], earlier: TurnTopic) -> list[str]:
-    """Return topics and keywords as texts, the earlier one first if any; of a turn without a note by its own words."""
-    described = [_text_of(earlier)] if earlier.topic else []
-    topic = earlier.topic
-    for turn, note in zip(turns, noted, strict=True):
-        found = note or _provisional(turn, topic)
-        described.append(_text_of(found))
-        topic = found.topic or topic
-    return described
+def _described(turns: Sequence[Turn], topics: Sequence[TurnTopic], earlier: TurnTopic) -> list[str]:
+    """Return topics and keywords as texts, the earlier one first if any.
 
-
-def _text_of(topic: TurnTopic) -> str:
-    return f"{topic.topic}. {', '.join(topic.keywords)}"
-
-
-def _provisional(turn: Turn, topic: str) -> TurnTopic:
-    """Read what a turn is about from its own words; without any, or where nobody spoke it, the topic before goes on."""
-    keywords = turn_keywords(turn)
-    return TurnTopic(topic_of(list(keywords), topic) if turn.is_spoken else topic, keywords)
+    A turn without a topic is about its own words; without any, or where nobody spoke it, the topic before goes on.
+    """
+    described = [(earlier.topic, earlier.keywords)] if earlier.topic else []
+    last = earlier.topic
+    for turn, topic in zip(turns, topics, strict=True):
+        last = topic.topic or (topic_of(list(topic.keywords), last) if turn.is_spoken else last)
+        described.append((last, topic.keywords))
+    return [f"{name}. {', '.join(keywords)}" for name, keywords in described]
 
 
 def _turns(index: ScopeIndex, turns: Mapping[str, Turn], ids: Sequence[str]) -> tuple[Turn, ...]:

@@ -17,8 +17,8 @@ from langgraph_engram.retrieval.scoring import synthesis_scores, top_matching
 from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
-from langgraph_engram.stores.index import Matches
-from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, span, uncovered_records
+from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.summarization.scheduling import Scheduler, span, uncovered_records
 from langgraph_engram.temporal.datetimes import format_day
 
 SUMMARIES = "Summaries:"
@@ -50,10 +50,10 @@ class BufferSegmenter(Segmenter):
 class WindowScheduler(Scheduler):
     """Make each full window of time a synthesis of its own (section 3.3)."""
 
-    def buffer(self, view: ScopeView, session_id: str, *, closed: bool) -> list[Record]:
+    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
         """Return what no synthesis of a session covers; no session waits for another."""
         del closed
-        return uncovered_records(view, session_id)
+        return uncovered_records(index, session_id)
 
     def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
         """Return the windows that are full, or all of them once the session has ended."""

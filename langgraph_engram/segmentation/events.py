@@ -4,11 +4,9 @@ An event is named by its own keywords, until something is noted of it that takes
 how one gives way to the next (ES-Mem section 3.2).
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -110,55 +108,35 @@ def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
     return [*spans, (start, len(sizes))] if sizes else []
 
 
-def events_with_turns(index: ScopeIndex, session_id: str, turn_ids: Sequence[str]) -> list[Event]:
-    """Return the stored events of a session that hold any of these turns."""
-    wanted = set(turn_ids)
-    return [event for event in index.session_events(session_id) if wanted & set(event.turn_ids)]
-
-
-@dataclass(frozen=True)
-class EventNamer:
-    """Name the events of one session by what was said in them, compared with what was said in all of it."""
-
-    turns: Sequence[Turn]
-    """The turns of the session."""
-    limits: SummaryLimits = LIMITS
-
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        return {turn.turn_id: _said_in(turn) for turn in self.turns if turn.is_spoken}
-
-    @cached_property
-    def _frequencies(self) -> Counter[str]:
-        return document_frequencies(self._texts.values())
-
-    def named(self, event: Event) -> Event:
-        """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
-        texts = [self._texts[turn_id] for turn_id in event.turn_ids if turn_id in self._texts]
-        speakers = {turn.speaker for turn in self.turns}
-        keywords = topic_words(texts, self._frequencies, speakers, self.limits.keywords)
-        name = ", ".join(keywords[:TITLE_KEYWORDS]) or NO_TOPIC
-        return event.model_copy(update=summarize_event([name], keywords, self.limits))
-
-
 def is_named_by_keywords(event: Event) -> bool:
     """Return whether all that names an event is its own keywords."""
     return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
 
 
 def name_by_keywords(
-    events: Sequence[Event], turns: Sequence[Turn], topics: Mapping[str, TurnTopic], limits: SummaryLimits = LIMITS
+    events: Sequence[Event],
+    turns: Sequence[Turn],
+    topics: Mapping[str, TurnTopic] | None = None,
+    limits: SummaryLimits = LIMITS,
 ) -> list[Event]:
-    """Name a run's events by their keywords where no model noted what they are about.
+    """Name events of one session by what was said in them, compared with what was said in all of it.
 
     Args:
-        events: The run's events; those without a turn of the run stay as they are.
-        turns: The turns of their session, stored ones and the run's.
-        topics: What is known of the run's turns, by turn id.
+        events: They have topics, keywords and a summary of their turns' words, whatever they were named before.
+        turns: The turns of their session.
+        topics: What is known of a run's turns, by turn id, where only events of these that no model noted are named.
         limits: Of a summary.
     """
-    namer = EventNamer(turns, limits)
-    return [namer.named(event) if _lacks_note(event, topics) else event for event in events]
+    texts = {turn.turn_id: _said_in(turn) for turn in turns if turn.is_spoken}
+    frequencies, speakers = document_frequencies(texts.values()), {turn.speaker for turn in turns}
+
+    def named(event: Event) -> Event:
+        own = [texts[turn_id] for turn_id in event.turn_ids if turn_id in texts]
+        keywords = topic_words(own, frequencies, speakers, limits.keywords)
+        name = ", ".join(keywords[:TITLE_KEYWORDS]) or NO_TOPIC
+        return event.model_copy(update=summarize_event([name], keywords, limits))
+
+    return [named(event) if topics is None or _lacks_note(event, topics) else event for event in events]
 
 
 def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:

@@ -6,7 +6,6 @@ Where nobody else wrote, nothing changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
@@ -20,15 +19,6 @@ from langgraph_engram.segmentation.events import (
 from langgraph_engram.stores.index import ScopeIndex
 
 
-@dataclass(frozen=True)
-class RebasedRun:
-    """What a run is to write, so that it agrees with what is stored."""
-
-    events: list[Event]
-    boundaries: list[Boundary]
-    records: list[Record]
-
-
 def rebase(
     builder: EventBuilder,
     index: ScopeIndex,
@@ -38,8 +28,8 @@ def rebase(
     records: Sequence[Record],
     *,
     close_earlier: bool,
-) -> RebasedRun:
-    """Return a run's events, boundaries and records as they are to be written."""
+) -> tuple[list[Event], list[Boundary], list[Record]]:
+    """Return a run's events, boundaries and records as they are to be written, so that they agree with what stands."""
     kept: dict[str, Event] = {}
     closed: dict[str, Event] = {}
     linked: list[Boundary] = []
@@ -51,7 +41,7 @@ def rebase(
         before = [boundary for boundary in boundaries if boundary.session_id == session_id]
         linked += rebase_boundaries(before, index, session_id, own)
     every = [*kept.values(), *(event for event_id, event in closed.items() if event_id not in kept)]
-    return RebasedRun(every, linked, rebase_records(records, index, every))
+    return every, linked, rebase_records(records, index, every)
 
 
 def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
@@ -78,12 +68,12 @@ def rebase_records(records: Sequence[Record], index: ScopeIndex, events: Sequenc
     session_ids = dict.fromkeys(record.session_id for record in records)
     stored = [event for session_id in session_ids for event in index.session_events(session_id)]
     event_of = {turn_id: event.event_id for event in [*stored, *events] for turn_id in event.turn_ids}
-    return [
-        record
-        if record.event_id in kept or record.event_id in index.events
-        else record.model_copy(update={"event_id": _event_of_sources(record, event_of)})
-        for record in records
-    ]
+    moved: list[Record] = []
+    for record in records:
+        held_by = [event_of[turn_id] for turn_id in record.source_turn_ids if turn_id in event_of]
+        stays = not held_by or record.event_id in kept or record.event_id in index.events
+        moved.append(record if stays else record.model_copy(update={"event_id": held_by[-1]}))
+    return moved
 
 
 def rebase_boundaries(
@@ -112,10 +102,12 @@ def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]
     """
     if not events or is_unnamed_session(session_id) or index.events.in_session(session_id):
         return []
+    begun = events[0].started_at
     return [
         event.model_copy(update={"status": "closed"})
         for event in index.events.items
-        if event.status == "open" and not is_unnamed_session(event.session_id) and _is_before(event, events[0])
+        if event.status == "open" and not is_unnamed_session(event.session_id)
+        if begun and event.ended_at and event.ended_at <= begun
     ]
 
 
@@ -152,11 +144,6 @@ def _in_order(index: ScopeIndex, events: Iterable[Event], *, is_over: bool) -> l
     ]
 
 
-def _event_of_sources(record: Record, event_of: Mapping[str, str]) -> str:
-    found = (event_of[turn_id] for turn_id in reversed(record.source_turn_ids) if turn_id in event_of)
-    return next(found, record.event_id)
-
-
 def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
     """Return whether another event precedes a boundary than it is about; a session's first follows other sessions."""
     if boundary.to_event_id not in before:
@@ -169,7 +156,3 @@ def _relinked(boundary: Boundary, earlier: Event | None, events: Mapping[str, Ev
     later = events[boundary.to_event_id]
     first_turns = stored_turns(index, later.turn_ids)[:1]
     return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)
-
-
-def _is_before(earlier: Event, later: Event) -> bool:
-    return bool(earlier.ended_at and later.started_at and earlier.ended_at <= later.started_at)

@@ -140,11 +140,10 @@ class LearnedSegmenter(Segmenter):
         topics = BoundaryDetector(self.encoder).track(turns, session.stored) if turns else []
         cuts = session.cuts(topics, self.max_turns)
         events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-CONTEXT_TURNS:])
-        about = {turn.turn_id: (turn, topic) for turn, topic in zip(turns, topics, strict=True)}
-        topic_of = {turn_id: topic for turn_id, (_, topic) in about.items()}
+        topic_of = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
         events = name_by_keywords(events, [*session.stored, *turns], topic_of)
-        boundaries: list[Boundary] = []
-        for transition in transitions(session.index, events, session.others) if self.has_boundaries else ():
-            first, topic = about[transition.later.turn_ids[0]]
-            boundaries.append(transition.boundary(transition.text([first]), topic.p_eb))
+        said = {turn.turn_id: turn for turn in turns}
+        new = transitions(session.index, events, session.others) if self.has_boundaries else []
+        begun = [(step, step.later.turn_ids[0]) for step in new]
+        boundaries = [step.boundary(step.text([said[first]]), topic_of[first].p_eb) for step, first in begun]
         return Segmentation(events, boundaries)

@@ -4,19 +4,17 @@ The buffer is what no synthesis covers yet, so that there is no counter to lose:
 summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from math import inf
 
 import numpy as np
 
-from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -42,50 +40,6 @@ class SynthesisJob:
 
 
 @dataclass(frozen=True)
-class ScopeView:
-    """The memories of a scope as they are stored, with what a run is about to write on top."""
-
-    index: ScopeIndex
-    events: Sequence[Event] = ()
-    records: Sequence[Record] = ()
-    syntheses: Sequence[Synthesis] = ()
-
-    @cached_property
-    def _new_records(self) -> dict[str, Record]:
-        return {record.record_id: record for record in self.records}
-
-    def record(self, record_id: str) -> Record | None:
-        """Return a record by its id."""
-        return self._new_records.get(record_id) or self.index.records.get(record_id)
-
-    def active_in(self, session_id: str) -> list[Record]:
-        """Return the active records of a session, in order of time, without passages: none is summarized."""
-        stored = {record.record_id: record for record in self.index.records.in_session(session_id)}
-        new = {key: record for key, record in self._new_records.items() if record.session_id == session_id}
-        found = [record for record in (stored | new).values() if record.status == "active" and not record.is_passage]
-        return sorted(found, key=lambda record: (record.seq, record.part))
-
-    def all_syntheses(self) -> list[Synthesis]:
-        """Return the syntheses, in the order they were first written."""
-        new = {synthesis.synthesis_id: synthesis for synthesis in self.syntheses}
-        return [new.get(synthesis.synthesis_id, synthesis) for synthesis in self.index.syntheses.items]
-
-    def stale_syntheses(self) -> list[Synthesis]:
-        """Return those of `all_syntheses` that are stale."""
-        if self.syntheses:
-            return [synthesis for synthesis in self.all_syntheses() if synthesis.status == "stale"]
-        stored = self.index.syntheses
-        stale = stored.column("stale", lambda synthesis: synthesis.status == "stale", np.bool_)
-        return [stored.items[position] for position in np.flatnonzero(stale)]
-
-    def is_closed(self, session_id: str) -> bool:
-        """Return whether a session was closed: its last event is, by this run or by an earlier one."""
-        events = {event.event_id: event for event in [*self.index.events.in_session(session_id), *self.events]}
-        own = [event for event in events.values() if event.session_id == session_id]
-        return bool(own) and max(own, key=lambda event: event.seq).status == "closed"
-
-
-@dataclass(frozen=True)
 class Scheduler:
     """Decide which syntheses are due."""
 
@@ -97,56 +51,38 @@ class Scheduler:
     most_tokens: int = BUFFER_TOKENS
     """Tokens of buffer in one synthesis; a longer buffer has several."""
 
-    def jobs(self, view: ScopeView, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return the syntheses that are due in a run: all stale ones of the scope, then each session's own."""
+    def has_work(self, index: ScopeIndex, changed: Sequence[Synthesis]) -> bool:
+        """Return whether a run that changes these syntheses may have any to write."""
+        is_stale = any(synthesis.status == "stale" for synthesis in [*index.syntheses.items, *changed])
+        return self.settings.enabled and (self.writes_new or is_stale)
+
+    def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
+        """Return the syntheses that are due in a run: stale ones that still cover something, then the sessions' own."""
         if not self.settings.enabled:
             return []
-        jobs = stale_jobs(view)
+        stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
+        jobs = [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old))]
         if not self.writes_new:
             return jobs
         covered = {record.record_id for job in jobs for record in job.records}
         for session_id in session_ids:
-            closed = view.is_closed(session_id)
-            buffer = self.buffer(view, session_id, closed=closed)
+            closed = is_closed(index, session_id)
+            buffer = self.buffer(index, session_id, closed=closed)
             parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
             covered.update(record.record_id for part in parts for record in part)
             jobs += [SynthesisJob(tuple(part)) for part in parts]
         return jobs
 
-    def tasks(
-        self, run_id: str, view: ScopeView, session_ids: Iterable[str], otherwise: Sequence[Turn]
-    ) -> list[PendingTask]:
-        """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried."""
-        jobs = self.jobs(view, session_ids)
-        return pending_syntheses(run_id, view.index, jobs, [UNFINISHED] * len(jobs), otherwise)
-
-    def buffer(self, view: ScopeView, session_id: str, *, closed: bool) -> list[Record]:
+    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
         """Return what a session has to summarize: what no synthesis covers, and what has waited for it once it ends."""
-        waiting = _waiting_records(view, session_id) if closed else []
-        return [*waiting, *uncovered_records(view, session_id)]
+        waiting = _waiting_records(index, session_id) if closed else []
+        return [*waiting, *uncovered_records(index, session_id)]
 
     def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
         """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
         is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
         is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
         return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
-
-
-def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
-    """Return jobs for the stale syntheses of a scope that still cover something."""
-    stale = view.stale_syntheses()
-    return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(view, old))]
-
-
-def pending_syntheses(
-    run_id: str, index: ScopeIndex, jobs: Sequence[SynthesisJob], reasons: Sequence[str], otherwise: Sequence[Turn] = ()
-) -> list[PendingTask]:
-    """Return a task for each job that is not written for some reason, on what its records cite, or `otherwise`."""
-    return [
-        pending_task(run_id, turns, "synthesize", reason)
-        for job, reason in zip(jobs, reasons, strict=True)
-        if reason and (turns := cited_turns(index, job.records) or otherwise)
-    ]
 
 
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
@@ -223,74 +159,64 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
     return [list(records[start:end]) for start, end in buffers(sizes, target)]
 
 
-def uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
+def active_in(index: ScopeIndex, session_id: str) -> list[Record]:
+    """Return the active records of a session, in order of time, without passages: none is summarized."""
+    stored = index.records.in_session(session_id)
+    found = [record for record in stored if record.status == "active" and not record.is_passage]
+    return sorted(found, key=lambda record: (record.seq, record.part))
+
+
+def is_closed(index: ScopeIndex, session_id: str) -> bool:
+    """Return whether a session was closed: its last event is."""
+    events = index.session_events(session_id)
+    return bool(events) and events[-1].status == "closed"
+
+
+def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    index = view.index
-    changed = [synthesis for synthesis in view.syntheses if synthesis.synthesis_id in index.syntheses]
-    outdated = [index.syntheses.position(synthesis.synthesis_id) for synthesis in changed]
-    covered, by = record_links(index).narrated
-    is_covered = np.zeros(len(index.records) + 1, dtype=np.bool_)  # the last is that of records not stored yet
-    is_covered[covered[~np.isin(by, outdated)]] = True
-    known = {record_id for synthesis in changed for record_id in synthesis.covered_record_ids}
-    return [
-        record
-        for record in view.active_in(session_id)
-        if record.record_id not in known and not is_covered[index.records.find_position(record.record_id)]
-    ]
+    covered, _ = record_links(index).narrated
+    is_covered = np.zeros(len(index.records), dtype=np.bool_)
+    is_covered[covered] = True
+    own = active_in(index, session_id)
+    return [record for record in own if not is_covered[index.records.position(record.record_id)]]
 
 
-def _sessions_before(view: ScopeView, session_id: str) -> Iterator[str]:
-    """Yield the other sessions, the one with the newest event first; no more events are read than are needed."""
-    known = {session_id}
-    new = (event for event in reversed(view.events) if event.event_id not in view.index.events)
-    for event in chain(new, reversed(view.index.events.items)):
-        if event.session_id not in known:
-            known.add(event.session_id)
-            yield event.session_id
-
-
-def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
+def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
     waiting: list[Record] = []
-    for other in islice(_sessions_before(view, session_id), MOST_WAITING):
-        own, uncovered = view.active_in(other), uncovered_records(view, other)
-        if not view.is_closed(other) or len(uncovered) < len(own):
+    newest_first = dict.fromkeys(event.session_id for event in reversed(index.events.items))
+    for other in islice((other for other in newest_first if other != session_id), MOST_WAITING):
+        uncovered = uncovered_records(index, other)
+        if not is_closed(index, other) or len(uncovered) < len(active_in(index, other)):
             break
         waiting += uncovered
     return sorted(waiting, key=by_mention)
 
 
-def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
+def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:
     """Return the records that a synthesis covers as they stand now.
 
     In place of a record that was replaced stands what replaced it, unless another synthesis covers that; in place of a
     merge that was undone, what it had been made of.
     """
-    elsewhere = {
-        record_id
-        for other in view.all_syntheses()
-        if other.synthesis_id != synthesis.synthesis_id
-        for record_id in other.covered_record_ids
-    }
+    others = [other for other in index.syntheses.items if other.synthesis_id != synthesis.synthesis_id]
+    elsewhere = {record_id for other in others for record_id in other.covered_record_ids}
     found: dict[str, Record] = {}
     for record_id in synthesis.covered_record_ids:
         found |= {
             record.record_id: record
-            for record in _current(view, record_id)
+            for record in _current(index, record_id)
             if record.status == "active" and (record.record_id == record_id or record.record_id not in elsewhere)
         }
     return sorted(found.values(), key=by_mention)
 
 
-def _current(view: ScopeView, record_id: str) -> list[Record]:
+def _current(index: ScopeIndex, record_id: str) -> list[Record]:
     """Return what stands in place of a record: itself, what replaced it, or what an undone merge was made of."""
-    record, seen = view.record(record_id), {record_id}
-    while record and record.superseded_by and record.superseded_by not in seen:
-        seen.add(record.superseded_by)
-        record = view.record(record.superseded_by)
+    record = index.records.get(record_id)
     if record is None or record.status != "archived":
-        return [record] if record else []
-    return [part for derived_id in record.derived_from if (part := view.record(derived_id))]
+        return [index.records.successor(record) or record] if record else []
+    return [part for derived_id in record.derived_from if (part := index.records.get(derived_id))]
 
 
 def span(records: Iterable[Record]) -> timedelta:

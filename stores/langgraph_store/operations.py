@@ -4,25 +4,19 @@ Filters mean what they mean to LangGraph's stores over databases, and values com
 """
 
 import json
-import operator
 import reprlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.filters import ORDERED
 from langgraph_engram.stores.langgraph_store.items import Namespace
 
-ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-OPERATORS = ("$eq", "$ne", *ORDERINGS)
-ORDERED = (int, float, str)
+OPERATORS = ("$eq", "$ne", *ORDERED)
+WITH_ORDER = (int, float, str)
 """The types that have an order; a boolean is an int."""
 
 
@@ -36,15 +30,13 @@ def checked(op: Op) -> Op:
             value = None if op.value is None else _as_stored(op.value)
             return op._replace(namespace=_labels(op.namespace), key=str(op.key), value=value)
         case SearchOp():
-            _check_window(op.limit, op.offset)
+            _check_counts(limit=op.limit, offset=op.offset)
             _check_filter({} if op.filter is None else op.filter)
             if op.query is not None and not isinstance(op.query, str):
                 raise InvalidInput(f"invalid query {reprlib.repr(op.query)}: give text, or None")
             return op._replace(namespace_prefix=_labels(op.namespace_prefix))
         case ListNamespacesOp():
-            _check_window(op.limit, op.offset)
-            if op.max_depth is not None and not _is_count(op.max_depth):
-                raise InvalidInput(f"invalid max_depth {reprlib.repr(op.max_depth)}: give a number of labels, or None")
+            _check_counts(limit=op.limit, offset=op.offset, max_depth=op.max_depth or 0)
             return op._replace(match_conditions=_conditions(op.match_conditions or ()))
     raise InvalidInput(f"invalid operation {reprlib.repr(op)}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 
@@ -82,23 +74,16 @@ def _check_put(op: PutOp) -> None:
         raise InvalidInput(f"invalid index {reprlib.repr(op.index)}: give paths such as ['title'], False or None")
 
 
-def _check_window(limit: object, offset: object) -> None:
-    if not _is_count(limit) or not _is_count(offset):
-        raise InvalidInput(
-            f"limit {reprlib.repr(limit)} and offset {reprlib.repr(offset)}: give whole numbers of 0 or above"
-        )
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= sys.maxsize
+def _check_counts(**counts: object) -> None:
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= sys.maxsize:
+            raise InvalidInput(f"{name} is {reprlib.repr(value)}: give a whole number of 0 or above")
 
 
 def _conditions(conditions: Any) -> tuple[MatchCondition, ...]:
-    if not isinstance(conditions, Sequence) or isinstance(conditions, str | bytes):
-        raise InvalidInput(f"invalid conditions {reprlib.repr(conditions)}: give a list")
+    if not isinstance(conditions, list | tuple) or not all(isinstance(wanted, MatchCondition) for wanted in conditions):
+        raise InvalidInput(f"invalid conditions {reprlib.repr(conditions)}: give a list of MatchCondition")
     for condition in conditions:
-        if not isinstance(condition, MatchCondition):
-            raise InvalidInput(f"invalid condition {reprlib.repr(condition)}: give a MatchCondition")
         if condition.match_type not in ("prefix", "suffix"):
             raise InvalidInput(f"Unsupported match type: {condition.match_type!r}; choose 'prefix' or 'suffix'")
     return tuple(condition._replace(path=_labels(condition.path)) for condition in conditions)
@@ -162,13 +147,13 @@ def _meets(value: object, condition: object) -> bool:
 def _holds(value: object, name: str, operand: object) -> bool:
     if name in ("$eq", "$ne"):
         return _equal(value, operand) is (name == "$eq")
-    if not isinstance(value, ORDERED) or not isinstance(operand, ORDERED):
+    if not isinstance(value, WITH_ORDER) or not isinstance(operand, WITH_ORDER):
         return False
     texts = sum(isinstance(side, str) for side in (value, operand))
     try:  # a text that is a number counts as one, as in LangGraph's own stores
-        return ORDERINGS[name](float(value), float(operand)) if texts else ORDERINGS[name](value, operand)
+        return ORDERED[name](float(value), float(operand)) if texts else ORDERED[name](value, operand)
     except (ValueError, OverflowError):
-        return texts == 2 and ORDERINGS[name](value, operand)
+        return texts == 2 and ORDERED[name](value, operand)
 
 
 def _equal(value: object, wanted: object) -> bool:
