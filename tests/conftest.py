@@ -23,6 +23,41 @@ SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
+def make_turn(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
+    """Make a turn of session s1, a minute a turn from noon on 8 May 2023."""
+    known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
+    return Turn.model_validate({**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields})
+
+
+def make_record(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
+    """Make a record of session s1 and event e0, drawn from the turn of its number."""
+    known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
+    told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(minutes=seq)}
+    return Record.model_validate({**known, **told, "seq": seq, "content": content, **fields})
+
+
+def make_event(seq: int, *turns: int, **fields: object) -> Event:
+    """Make an event of session s1 that holds the turns of these numbers."""
+    ids = [f"t{seq}" for seq in turns]
+    known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
+    return Event.model_validate({**known, **fields})
+
+
+@pytest.fixture
+def turn() -> Callable[..., Turn]:
+    return make_turn
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    return make_record
+
+
+@pytest.fixture
+def event() -> Callable[..., Event]:
+    return make_event
+
+
 @pytest.fixture
 def store() -> Iterator[Store]:
     opened = open_store("memory:", HashingEncoder())
@@ -36,19 +71,6 @@ def scope() -> Scope:
     return Scope(user_id=uuid4().hex)
 
 
-@pytest.fixture
-def turn() -> Callable[..., Turn]:
-    """Make a turn of session s1, a minute a turn from noon on 8 May 2023."""
-
-    def make(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
-        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
-        return Turn.model_validate(
-            {**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields}
-        )
-
-    return make
-
-
 @pytest.fixture(scope="module")
 def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
@@ -56,30 +78,6 @@ def syntheses_at_once() -> Iterator[None]:
         patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
         patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
         yield
-
-
-@pytest.fixture
-def record() -> Callable[..., Record]:
-    """Make a record of session s1 and event e0, drawn from the turn of its number."""
-
-    def make(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
-        known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
-        told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(minutes=seq)}
-        return Record.model_validate({**known, **told, "seq": seq, "content": content, **fields})
-
-    return make
-
-
-@pytest.fixture
-def event() -> Callable[..., Event]:
-    """Make an event of session s1 that holds the turns of these numbers."""
-
-    def make(seq: int, *turns: int, **fields: object) -> Event:
-        ids = [f"t{seq}" for seq in turns]
-        known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
-        return Event.model_validate({**known, **fields})
-
-    return make
 
 
 @pytest.fixture

@@ -81,15 +81,6 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     assert len(memory.status("ben").pending) == 1
 
 
-def test_nothing_to_retry_is_nothing_done(memory, moody):
-    """Without pending_tasks no question is asked."""
-    memory.remember(TOLD, user_id="ana", session_id="s1")
-    moody.model.asked.clear()
-
-    assert memory.retry(user_id="ana").run_id == ""
-    assert moody.asked == []
-
-
 def test_the_same_messages_again_do_not_hide_what_is_pending(memory, moody):
     """Sending known turns again stores nothing, and leaves what is pending to `retry`."""
     moody.fails = {"ExtractEvents"}

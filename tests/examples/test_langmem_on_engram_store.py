@@ -1,6 +1,5 @@
 """The example runs: langmem's tools write to `EngramStore` and search it."""
 
-import asyncio
 import importlib.util
 import json
 from pathlib import Path
@@ -74,22 +73,3 @@ def test_a_saved_memory_is_found_by_the_same_user_alone(example, store):
     assert memory["score"] > 0.3
     assert json.loads(foreign[0]) == []
     assert store.list_namespaces() == [("memories", "ana")]
-
-
-def test_a_memory_is_changed_and_removed_by_its_id(example, store):
-    """On an event loop as off it."""
-    (tool_namespace, key) = ("memories", "ana"), "6f2b9c1e-3f0a-4f7e-9d64-2b8f5a1c0d11"
-    store.put(tool_namespace, key, {"content": "Takes sugar."})
-    made = store.get(tool_namespace, key).created_at
-    model = script(
-        ("manage_memory", {"content": "Takes no sugar.", "action": "update", "id": key}), "Noted.",
-        ("manage_memory", {"action": "delete", "id": key}), "Gone.",
-    )  # fmt: skip
-    agent = example.build(model, store)
-
-    asyncio.run(agent.ainvoke({"messages": "No sugar any more."}, ANA))
-    changed = store.get(tool_namespace, key)
-    asyncio.run(agent.ainvoke({"messages": "Forget it."}, ANA))
-
-    assert (changed.value, changed.created_at) == ({"content": "Takes no sugar."}, made)
-    assert store.get(tool_namespace, key) is None

@@ -220,13 +220,6 @@ def test_a_search_ends_where_relevance_does_and_fills_its_budget_when_asked_to(t
     assert everything.evidence[: len(shown.evidence)] == shown.evidence
 
 
-@pytest.mark.parametrize("stop", [-0.1, 1.5, True, "0"])
-def test_a_stop_is_a_share(memory, stop):
-    """What is no share is refused with what to give."""
-    with pytest.raises(InvalidInput, match=r"stop is .*: give a number from 0, for no end, to 1"):
-        memory.search("Where does Ana live?", user_id="ana", stop=stop)
-
-
 @pytest.mark.parametrize("ask", ["search", "recall"])
 def test_a_question_too_long_to_be_read_is_noted(memory, ask):
     """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""

@@ -39,15 +39,6 @@ def near(record):
     return [record(0, "Ana camps."), record(1, "Ana swims.")]
 
 
-def test_a_short_open_session_waits(keep, near, event, synthesize):
-    """Less than an hour and not closed: nothing is written, nothing asked."""
-    keep(records=near, events=[event(0, 0, 1)])
-
-    asked, update, kept = synthesize()
-
-    assert (asked, update["synthesis_ids"], kept) == ([], [], [])
-
-
 @pytest.mark.parametrize(("settings", "kept_text"), [({}, "quoted"), ({"method": "written"}, "written")])
 def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
     """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Synthesis, Turn
-from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
+from langgraph_engram.stores.index import RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
+from tests.conftest import make_turn
 
 ENCODER = HashingEncoder(512)
 
@@ -41,15 +41,6 @@ def test_an_empty_index_scores_nothing():
     assert index.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
     assert index.bm25(["camp"]).shape == index.order().shape == index.neighbours[0].shape == (0,)
     assert index.active.shape == index.event_start.shape == (0,)
-
-
-def test_scores_are_in_the_order_of_items(turn):
-    """Cosine and BM25 are highest for the item that matches the query."""
-    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"), turn(2, "soup"))
-
-    assert index.bm25(["camp"]).argmax() == 1
-    assert index.cosine(ENCODER.encode(["camping"])).argmax() == 1
-    assert index.cosine(index.vectors[1])[1] == pytest.approx(1)
 
 
 def test_replacing_changes_text_and_vector_in_place(turn):
@@ -88,18 +79,6 @@ def test_order_is_time_then_session_then_id(turn):
     assert [index.items[at].turn_id for at in index.order()] == ["unknown", "early", "late", "other", "a", "b"]
 
 
-def test_neighbours_stay_within_a_session(turn):
-    """Sessions that interleave in time do not become neighbours."""
-    index = with_items(
-        TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
-    )
-
-    before, after = index.neighbours
-
-    assert before.tolist() == [1, -1, -1, 2]
-    assert after.tolist() == [-1, 0, 3, -1]
-
-
 @pytest.mark.parametrize(
     ("ask", "first"), [(TurnIndex.order, 0), (lambda index: index.places, 3)], ids=["order", "row"]
 )
@@ -114,14 +93,6 @@ def test_many_threads_may_ask_at_once(turn, ask, first):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask_together, range(4))) == [list(range(first, first + 2_000))] * 4
-
-
-def test_syntheses_have_no_neighbours():
-    """They span sessions."""
-    syntheses = [Synthesis(synthesis_id=name, text="Ana swims.", covered_record_ids=[]) for name in "ab"]
-    index = with_items(KindIndex(SYNTHESES), *syntheses)
-
-    assert [side.tolist() for side in index.neighbours] == [[-1, -1], [-1, -1]]
 
 
 def test_columns_of_records(record):
@@ -171,15 +142,6 @@ def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
     assert (ScopeIndex().speakers, ScopeIndex().newest) == ([], None)
 
 
-def test_a_long_narrative_is_found_by_its_sentences():
-    """Its vector is theirs; a short one has its own."""
-    short = Synthesis(synthesis_id="y", text="Ana moved. Ben stayed.", covered_record_ids=[])
-    long = short.model_copy(update={"text": "Ana walked along the shore for a while. " * 30})
-
-    assert SYNTHESES.texts_of(short) == [short.text]
-    assert SYNTHESES.texts_of(long) == ["Ana walked along the shore for a while."] * 30
-
-
 def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
     """An earlier version keeps its own; a value that it depends on makes it anew."""
     asked = []
@@ -207,19 +169,7 @@ def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
 )
 def test_order_and_neighbours_are_the_same_however_items_were_put(order, sizes, sessions):
     """In batches, late ones among them, each read in between: as if they were put at once and sorted."""
-    start = datetime(2024, 1, 1)
-    turns = [
-        Turn(
-            turn_id=f"t{n}",
-            session_id=sessions[n],
-            seq=n,
-            role="user",
-            speaker="Ana",
-            text="a",
-            said_at=start + timedelta(n),
-        )
-        for n in order
-    ]
+    turns = [make_turn(n, "a", session_id=sessions[n]) for n in order]
     index, left = TurnIndex(TURNS), list(turns)
     for size in [*sizes, 12]:
         batch, left = left[:size], left[size:]
