@@ -4,12 +4,16 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import settings
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.llm.base import Question
+from langgraph_engram.memory import Memory
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
@@ -21,6 +25,11 @@ settings.load_profile("engram")
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def by_rule(question: Question[Any]) -> Any:
+    """Answer as the rules do: a `FakeModel` with this answer remembers what it was asked."""
+    return RULES[type(question)](question)
 
 
 def make_turn(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
@@ -63,6 +72,19 @@ def store() -> Iterator[Store]:
     opened = open_store("memory:", HashingEncoder())
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Memory]:
+    """A memory by rules that the tests of a file share; each takes a user of its own."""
+    with Memory("memory:", "rules", encoder="hashing") as opened:
+        yield opened
+
+
+@pytest.fixture
+def user(request: pytest.FixtureRequest) -> str:
+    """A user that no other test of the file has."""
+    return str(request.node.name)
 
 
 @pytest.fixture

@@ -20,18 +20,6 @@ TOLD = [
 MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
 
 
-@pytest.fixture(scope="module")
-def memory():
-    """A memory by rules that tests share; each takes a user of its own."""
-    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(request):
-    return request.node.name
-
-
 def texts(memory, user, **whose):
     return [turn.text for turn in memory.show("turns", user, **whose)]
 

@@ -147,23 +147,6 @@ def test_a_run_that_dies_over_its_synthesis_leaves_that_pending(tmp_path, moody,
         assert memory.status("ana").pending == []
 
 
-def test_a_run_that_died_without_checkpoints_is_done_from_its_turns(tmp_path, moody):
-    """Where nothing of a run is left but its turns, a retry cuts, draws and settles them once."""
-    with (
-        Memory(store=tmp_path / "s", encoder="hashing", model=FakeModel([die])) as memory,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        memory.remember(TOLD, user_id="ana", session_id="s1")
-    (tmp_path / "s" / "checkpoints.sqlite").unlink()
-    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
-        receipt = memory.retry(user_id="ana")
-
-        assert (receipt.stored_turns, receipt.pending) == (0, 0)
-        assert receipt.records == len(memory.show("records", "ana")) > 0
-        assert [len(event.turn_ids) for event in memory.show("events", "ana")] == [2]
-        assert memory.status("ana").pending == []
-
-
 def pending_at(memory, step, run_id="earlier"):
     """Note all turns of ana's as pending at a step, as a run does whose question failed there."""
     turns = memory.show("turns", "ana")

@@ -12,12 +12,6 @@ HALF = "a \ud83d b"
 METHODS = ("remember", "remember_sessions", "retry", "search", "recall", "status", "show")
 
 
-@pytest.fixture(scope="module")
-def memory():
-    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
-        yield opened
-
-
 def calls(memory, **whose):
     """Give a call of every method that takes whose memory it is."""
     known = {"user_id": "ana", **whose}

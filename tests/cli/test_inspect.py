@@ -31,18 +31,6 @@ def test_every_kind_is_listed(remembered, kind):
         assert {line.count("\t") for line in lines} == {len(COLUMNS[kind]) - 1}
 
 
-def test_what_is_stored_is_counted(remembered):
-    """Turns, records by status, nothing pending, and where it is stored."""
-    code, out, _ = remembered("status", "--user", "ana", "--json")
-
-    status = json.loads(out)
-    assert code == 0
-    assert status["turns"] == 3
-    assert status["records"]["active"] >= 2
-    assert status["pending"] == []
-    assert {"store", "encoder", "preset", "model", "boundaries", "syntheses", "decisions"} <= status.keys()
-
-
 @pytest.mark.parametrize(
     ("field", "value", "formatted"),
     [

@@ -1,7 +1,5 @@
 """What is decided on near-duplicates is proposed with care: in few questions, in any order, and never at a loss."""
 
-from itertools import permutations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,20 +127,6 @@ def test_two_events_are_never_one(update, record):
     state = update([answer(MERGE)], [first, second], [pair("r0", "r1")])
 
     assert [decision.reason for decision in state["decisions"]] == [TWO_EVENTS]
-
-
-@pytest.mark.parametrize("resolver", [CLUSTERS, PairResolver()])
-@pytest.mark.parametrize("verdict", [MERGE, SUPERSEDE])
-def test_a_chain_ends_in_one_survivor_in_every_order(update, record, verdict, resolver):
-    """A~B, B~C, cluster by cluster or pair by pair, in every order: always the same; pairs merge one at a time."""
-    survivors = set()
-    for pairs in permutations([pair("r0", "r1"), pair("r1", "r2")]):
-        for records in permutations([record(0), record(1), record(2)]):
-            state = update([answer(verdict)] * 2, list(records), list(pairs), resolver)
-
-            survivors.add(tuple(sorted(name for name, status in statuses(state).items() if status == "active")))
-    assert len(survivors) == 1
-    assert len(next(iter(survivors))) == (2 if verdict is MERGE and resolver is not CLUSTERS else 1)
 
 
 def test_several_clusters_share_a_question(update, record, monkeypatch):

@@ -180,13 +180,6 @@ def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, turn, near, ev
     assert len(synthesize()[2]) == 1
 
 
-def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
-    """Where syntheses are off, none is written."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    assert synthesize(enabled=False)[0] == []
-
-
 def test_relations_are_summarized_too(keep, near, record, event, synthesize):
     """StructMem's relational entries stand in the buffer beside facts; what is quarantined does not."""
     relation = record(0, "Ana trusts Ben.", record_id="x", kind="relational", memory_type=None, part=1)

@@ -142,12 +142,6 @@ def guarded(tmp_path_factory):
     yield from serve(folder, command, ENGRAM_TOKENS=json.dumps(TOKENS), ENGRAM_JWT_SECRET=JWT_SECRET)
 
 
-@pytest.fixture
-def user(request):
-    """A user of this test alone, on a server without tokens."""
-    return request.node.name
-
-
 def said(text, day=1, session="s1", **whose):
     """Ask the write graph to remember one sentence."""
     message = {"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:00:00Z"}

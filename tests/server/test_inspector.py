@@ -7,7 +7,6 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from langgraph_engram.memory import Memory
 from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
@@ -25,17 +24,6 @@ def browser(memory):
     """A browser on this machine, at the inspector of a memory, without tokens."""
     app = Starlette(routes=inspector_routes(lambda: memory, Credentials()))
     return TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
-
-
-@pytest.fixture(scope="module")
-def memory():
-    with Memory("memory:", "rules", "engram", encoder="hashing") as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(request):
-    return request.node.name
 
 
 @pytest.fixture

@@ -22,18 +22,6 @@ def with_items(index, *items):
     return index.with_items(items, ENCODER.encode([item.indexed_text for item in items]))
 
 
-def test_items_are_found_by_id_and_position(turn):
-    """An item stays where it was first put."""
-    index = with_items(with_items(TurnIndex(TURNS), turn(0), turn(1)), turn(2))
-
-    assert len(index) == 3
-    assert "t1" in index
-    assert index.get("t9") is None
-    assert index.items[index.position("t2")] is index.get("t2")
-    with pytest.raises(KeyError):
-        index.position("t9")
-
-
 def test_an_empty_index_scores_nothing():
     """No vectors, no documents, no order: empty arrays and no error."""
     index = RecordIndex(RECORDS)
