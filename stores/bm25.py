@@ -1,7 +1,7 @@
 """BM25 over posting lists, for documents that are added and replaced while others are searched.
 
-`rank_bm25` reads every document for every term of a query, 200 ms in 10,000 documents; here those alone are read that
-contain it, for the same scores. Postings are sorted by term, but for those that were written last. The idf is
+`rank_bm25.BM25Okapi` reads every document for every term of a query, 200 ms in 10,000 documents; here those alone are
+read that contain it, for the same scores. Postings are sorted by term, but for those that were written last. The idf is
 ln(1 + (N - df + 0.5) / (df + 0.5)): it is never negative, and defined for a corpus of any size.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
 
 K1 = 1.2
 """k1: how soon repeats of a term stop counting."""
@@ -31,10 +32,11 @@ def inverse_document_frequency(documents: int, containing: int) -> float:
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
-class BM25Index:
-    """One immutable version of an index. Many threads may read it; one at a time may make new versions."""
+class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
+    """One immutable version of a `BM25Okapi`. Many threads may read it; one at a time may make new versions."""
 
     def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
+        self.k1, self.b = K1, B
         self._terms = _Terms(())
         """Those of all versions, which share them."""
         self.lengths: NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -145,8 +147,8 @@ class BM25Index:
                 continue
             positions, counts = rows.T
             weight = repeats * inverse_document_frequency(len(self), len(positions))
-            norm = K1 * (1 - B + B * lengths[positions] / average)
-            scores[positions] += weight * (counts * (K1 + 1) / (counts + norm))
+            norm = self.k1 * (1 - self.b + self.b * lengths[positions] / average)
+            scores[positions] += weight * (counts * (self.k1 + 1) / (counts + norm))
         return scores
 
     def _of_term(self, term: str) -> NDArray[np.int32]:

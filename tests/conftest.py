@@ -4,12 +4,16 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import settings
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.llm.base import Question
+from langgraph_engram.memory import Memory
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
@@ -23,6 +27,46 @@ SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
+def by_rule(question: Question[Any]) -> Any:
+    """Answer as the rules do: a `FakeModel` with this answer remembers what it was asked."""
+    return RULES[type(question)](question)
+
+
+def make_turn(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
+    """Make a turn of session s1, a minute a turn from noon on 8 May 2023."""
+    known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
+    return Turn.model_validate({**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields})
+
+
+def make_record(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
+    """Make a record of session s1 and event e0, drawn from the turn of its number."""
+    known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
+    told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(minutes=seq)}
+    return Record.model_validate({**known, **told, "seq": seq, "content": content, **fields})
+
+
+def make_event(seq: int, *turns: int, **fields: object) -> Event:
+    """Make an event of session s1 that holds the turns of these numbers."""
+    ids = [f"t{seq}" for seq in turns]
+    known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
+    return Event.model_validate({**known, **fields})
+
+
+@pytest.fixture
+def turn() -> Callable[..., Turn]:
+    return make_turn
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    return make_record
+
+
+@pytest.fixture
+def event() -> Callable[..., Event]:
+    return make_event
+
+
 @pytest.fixture
 def store() -> Iterator[Store]:
     opened = open_store("memory:", HashingEncoder())
@@ -30,23 +74,23 @@ def store() -> Iterator[Store]:
     opened.close()
 
 
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Memory]:
+    """A memory by rules that the tests of a file share; each takes a user of its own."""
+    with Memory("memory:", "rules", encoder="hashing") as opened:
+        yield opened
+
+
+@pytest.fixture
+def user(request: pytest.FixtureRequest) -> str:
+    """A user that no other test of the file has."""
+    return str(request.node.name)
+
+
 @pytest.fixture
 def scope() -> Scope:
     """A scope that no other test has."""
     return Scope(user_id=uuid4().hex)
-
-
-@pytest.fixture
-def turn() -> Callable[..., Turn]:
-    """Make a turn of session s1, a minute a turn from noon on 8 May 2023."""
-
-    def make(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
-        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
-        return Turn.model_validate(
-            {**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields}
-        )
-
-    return make
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +100,6 @@ def syntheses_at_once() -> Iterator[None]:
         patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
         patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
         yield
-
-
-@pytest.fixture
-def record() -> Callable[..., Record]:
-    """Make a record of session s1 and event e0, drawn from the turn of its number."""
-
-    def make(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
-        known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
-        told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(minutes=seq)}
-        return Record.model_validate({**known, **told, "seq": seq, "content": content, **fields})
-
-    return make
-
-
-@pytest.fixture
-def event() -> Callable[..., Event]:
-    """Make an event of session s1 that holds the turns of these numbers."""
-
-    def make(seq: int, *turns: int, **fields: object) -> Event:
-        ids = [f"t{seq}" for seq in turns]
-        known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
-        return Event.model_validate({**known, **fields})
-
-    return make
 
 
 @pytest.fixture

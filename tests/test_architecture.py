@@ -55,13 +55,6 @@ FORBIDDEN = {
     ("stores", "prompts"): "a store asks nothing",
 }  # fmt: skip
 """Imports that would point down, and are not wanted all the same."""
-NODES = (
-    *("receive", "segment", "extract", "verify", "filter_candidates", "consolidate", "approve_updates"),
-    *("persist", "synthesize", "report_run"),
-    *("parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack", "write_answer", "reflect"),
-    "conclude",
-)
-"""The boxes of the two drawings."""
 MOST_LINES = 500
 MOST_FILES = 190
 
@@ -162,11 +155,6 @@ def test_nothing_imports_the_public_package_or_a_folder_by_its_bare_name(modules
     }
 
     assert guilty <= {"langgraph_engram.cli.main"}
-
-
-def test_nodes_are_the_drawing():
-    """Each box of the two drawings is one file, and there is no other file."""
-    assert {path.stem for path in (ROOT / "nodes").rglob("*.py")} == {"__init__", *NODES}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

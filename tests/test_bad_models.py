@@ -192,20 +192,6 @@ def test_an_odd_answer_ends_the_run_and_doubles_nothing(server, memory, whole, n
     assert memory.remember(TOLD, user_id="ben", session_id="s1").records == len(whole)
 
 
-def test_a_synthesis_alone_that_fails_is_all_that_is_asked_again(server, memory, whole):
-    """What was drawn is kept; a retry asks one question."""
-    server.spoil = lambda good: Reply(good) if good.startswith("{") else Reply(status=500)
-    receipt = memory.remember(TOLD, session_id="s1", close_session=True, **WHOSE)
-    server.spoil = Reply
-    server.requests.clear()
-
-    memory.retry(**WHOSE)
-
-    assert (receipt.records, receipt.pending, receipt.syntheses) == (sum(whole.values()), 3, 0)
-    assert len(server.requests) == 1
-    assert (contents(memory), memory.status("ana").pending) == (whole, [])
-
-
 def test_a_server_that_is_bad_now_and_then_loses_nothing(server, memory, whole):
     """Every other reply fails, whatever it answers: retries come to an end, with everything there once."""
     turns = iter(range(1000))

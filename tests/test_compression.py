@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.compression import ESSENTIAL, LLMLingua2, shorten
-from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.memory import Memory
-from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ExtractSettings, Settings
 from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 from tests.tiny_networks import save_network
 
 SAID = "we camped by the small lake with our dog and it was really very nice"
@@ -93,7 +92,7 @@ def test_what_is_no_compressor_is_named(tiny, tmp_path):
 
 def test_without_a_compressor_nothing_is_asked_and_nothing_lost(tmp_path):
     """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
-    model = FakeModel([lambda question: RULES[type(question)](question)] * 50)
+    model = FakeModel([by_rule] * 50)
     settings = Settings(extract=ExtractSettings(compress_rate=0.5, compress_model=str(tmp_path)))
     with Memory(store="memory:", encoder="hashing", model=model, settings=settings) as memory:
         with pytest.raises(CompressorUnavailable, match="cannot read"):
@@ -104,8 +103,3 @@ def test_without_a_compressor_nothing_is_asked_and_nothing_lost(tmp_path):
         receipt = memory.retry(user_id="ana")
 
         assert (receipt.pending, receipt.records) == (0, 2)
-
-
-def test_where_nothing_is_to_be_compressed_nothing_is_opened():
-    """Without a rate there is no compressor."""
-    assert resolve_compressor(ExtractSettings()) is None

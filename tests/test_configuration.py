@@ -1,15 +1,10 @@
 """Arguments come first, then the environment, then defaults; checkpoints hold our types and no others."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from langgraph_engram.config import open_checkpointer, resolve, resolve_model
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
-from langgraph_engram.graphs.checkpoints import checkpointed_types
 from langgraph_engram.llm.chat import ChatSettings
-from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RuleModel
 
 
@@ -53,29 +48,6 @@ def test_what_means_nothing_is_told_at_once():
         resolve_model("magic", ChatSettings())
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
         resolve_model("openai:gpt-4.1-mini", ChatSettings())
-
-
-def test_checkpoints_name_what_they_may_hold(tmp_path):
-    """The allowed types are those of the two states, nested ones included."""
-    names = {name for _, name in checkpointed_types()}
-
-    assert {"RememberRequest", "RecallRequest", "Message", "Turn", "Record", "Evidence", "Receipt", "Usage"} <= names
-    saver = open_checkpointer(str(tmp_path))
-    assert (tmp_path / "checkpoints.sqlite").exists()
-    saver.conn.close()
-
-
-def test_what_a_step_returned_is_saved_once(tmp_path):
-    """It stands in the checkpoint after the step; beside it only what no checkpoint holds is saved."""
-    saver = open_checkpointer(str(tmp_path))
-    with Memory(store=tmp_path, encoder="hashing", checkpointer=saver) as memory, closing(saver.conn):
-        memory.remember([{"role": "user", "content": "I moved to Porto in May."}], user_id="ana")
-
-    with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite")) as database:
-        channels = {channel for (channel,) in database.execute("SELECT channel FROM writes")}
-        steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
-    assert "records" not in channels
-    assert steps > 1
 
 
 def test_each_server_has_checkpoints_of_its_own(tmp_path, monkeypatch):

@@ -10,11 +10,9 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.rule_model.model import RULES
-from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.testing import FakeModel
 
 CAKES = ("The wedding cake of Runa has four tiers.", "The wedding cake of Runa has six tiers.")
-HOMES = ("I live in Lisbon.", "I live in Porto.")
 CONFLICT = UpdateVerdict(action="CONFLICT", reason="one cake, two sizes")
 MERGE = UpdateVerdict(action="MERGE", content=f"Ana: {CAKES[1]}", reason="the same cake")
 SUPERSEDE = UpdateVerdict(action="SUPERSEDE", reason="the cake has grown")
@@ -194,38 +192,3 @@ def test_twenty_statements_are_one_conflict(told, monkeypatch):
     assert {len(others) for others in links.values()} == {19}
     assert all(text not in others for text, others in links.items())
     assert most == 3
-
-
-@pytest.mark.parametrize(("said", "linked"), [("approve", True), ("reject", False)])
-def test_a_conflict_may_wait_for_a_person(told, said, linked):
-    """`update.approve` names it; what is shown is both texts."""
-    ana = told(CONFLICT, settings=Settings(update=UpdateSettings(approve=["CONFLICT"])))
-    ana.say(CAKES[0], 1)
-    receipt = ana.say(CAKES[1], 2)
-    (approval,) = ana.memory.approvals("u")
-    (decision,) = approval.decisions
-
-    ana.memory.approve(receipt.run_id, said, user_id="u")
-
-    assert (decision.action, decision.old, decision.new) == ("CONFLICT", [f"Ana: {CAKES[0]}"], f"Ana: {CAKES[1]}")
-    assert ana.links() == ({CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]} if linked else {CAKES[0]: [], CAKES[1]: []})
-
-
-@pytest.fixture
-def by_rules():
-    with Memory("memory:", "rules", encoder=HashingEncoder(), settings=ANYTHING) as memory:
-        yield memory
-
-
-def test_rules_link_two_values_of_one_day_and_quote_both(by_rules):
-    """A person has one home at a time, and nothing tells which came later: one line holds both, with their days."""
-    for hour, home in enumerate(HOMES, start=9):
-        said = [{"speaker": "Ana", "text": home, "said_at": f"2024-03-01T{hour:02}:00:00Z"}]
-        by_rules.remember(said, user_id="u", session_id=f"s{hour}", close_session=True)
-
-    (line, *_) = by_rules.recall("Where does Ana live?", user_id="u").answer.splitlines()
-
-    assert [decision.action for decision in by_rules.show("decisions", "u")] == ["CONFLICT"]
-    assert sorted(line.partition(" [")[0].split(" But also, ")) == sorted(
-        [f'Ana, 1 Mar 2024: "{home}"' for home in HOMES]
-    )

@@ -214,18 +214,3 @@ def shown(value: object) -> str:
     if value is None:
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-RUNNING = [
-    (page.name, number, block)
-    for page in sorted((ROOT / "docs").glob("*.md"))
-    for number, block in enumerate(
-        re.findall(r"<!-- runs -->\n```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    )
-]
-
-
-@pytest.mark.parametrize(("page", "number", "block"), RUNNING, ids=[f"{page}-{number}" for page, number, _ in RUNNING])
-def test_marked_blocks_run(page, number, block):
-    """As they stand, each by itself, and they assert what they promise."""
-    exec(compile(block, f"docs/{page}#{number}", "exec"), {})

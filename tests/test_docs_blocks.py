@@ -21,13 +21,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.memory import Memory
+from langgraph_engram.testing import ScriptedChat
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -67,13 +66,6 @@ def blocks_of(page: Path) -> list[Block]:
 RUN = [page for page in PAGES if blocks_of(page)]
 
 
-class ScriptedModel(GenericFakeChatModel):
-    """A chat model that replies as told, and lets tools be bound to it."""
-
-    def bind_tools(self, tools, **options):
-        return self
-
-
 class Context(BaseModel):
     user_id: str
 
@@ -95,7 +87,7 @@ def names() -> Iterator[dict[str, object]]:
         yield {
             "__name__": "page",
             "memory": memory,
-            "model": ScriptedModel(messages=iter([AIMessage("At Lake Bled.")] * 9)),
+            "model": ScriptedChat.of(*["At Lake Bled."] * 9),
             "Context": Context,
             "store": store,
             "mem0": Mem0(),

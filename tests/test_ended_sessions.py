@@ -5,26 +5,16 @@ import pytest
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 
 @pytest.fixture
-def asked():
-    return []
-
-
-@pytest.fixture
-def memory(asked):
-    """A memory that is filled in the background, and whose model can be made to fail at syntheses."""
-
-    def answer(question):
-        asked.append(question)
-        return RULES[type(question)](question)
-
-    with Memory("memory:", FakeModel([answer] * 200), encoder="hashing") as opened:
+def memory():
+    """A memory whose model can be made to fail at syntheses."""
+    with Memory("memory:", FakeModel([by_rule] * 200), encoder="hashing") as opened:
         yield opened
 
 
@@ -109,7 +99,7 @@ def test_presets_without_syntheses_close_nothing():
         assert last_status(memory, "s1") == "open"
 
 
-def test_a_synthesis_of_an_ended_session_that_fails_is_pending_until_a_retry(memory, asked):
+def test_a_synthesis_of_an_ended_session_that_fails_is_pending_until_a_retry(memory):
     """It is noted on its own session's turns, and a retry writes it."""
     tell(memory, 1, "s1")
     memory.model.answers.insert(1, lambda question: Failure("timeout", "late"))

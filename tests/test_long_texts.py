@@ -1,7 +1,5 @@
 """A vector is that of the text itself, or the mean of its sentences' where it is long."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
 
@@ -13,16 +11,13 @@ from langgraph_engram.embeddings.base import (
     texts_of_narrative,
     texts_of_turn,
 )
-from langgraph_engram.schema import Turn
 from langgraph_engram.text.markdown import MAX_PASSAGE, passages_of
+from tests.conftest import make_turn
 
 
-def turn(text, captions=()):
+def turn(text):
     """Make a turn of an assistant."""
-    return Turn(
-        turn_id="t", session_id="s", seq=0, role="assistant", speaker="assistant", text=text,
-        captions=list(captions), said_at=datetime(2024, 5, 1, tzinfo=UTC),
-    )  # fmt: skip
+    return make_turn(0, text, role="assistant", speaker="assistant")
 
 
 def test_a_short_turn_is_one_text():

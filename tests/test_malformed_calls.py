@@ -1,6 +1,7 @@
 """Malformed calls of the library and the command line get one clear line, and write nothing."""
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -11,9 +12,11 @@ from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings
+from langgraph_engram.state import Message
 
 GOOD = {"role": "user", "content": "I live in Lisbon."}
 SAY = {"user_id": "ana"}
+HALF = "a \ud83d b"
 CALLS = {
     "no messages at all": lambda memory: memory.remember(None, **SAY),
     "a number for messages": lambda memory: memory.remember(7, **SAY),
@@ -22,6 +25,8 @@ CALLS = {
     "an empty text": lambda memory: memory.remember([GOOD, {"role": "user", "content": " "}], **SAY),
     "content that is a number": lambda memory: memory.remember([GOOD | {"content": 3}], **SAY),
     "no role": lambda memory: memory.remember([{"content": "x"}], **SAY),
+    "half a character": lambda memory: memory.remember([Message(text=HALF)], **SAY),
+    "a message that is no message": lambda memory: memory.remember([object()], **SAY),
     "a day that is none": lambda memory: memory.remember([GOOD | {"timestamp": "31 Feb"}], **SAY),
     "a day that is a number": lambda memory: memory.remember([GOOD | {"said_at": 20240101}], **SAY),
     "a year out of bounds": lambda memory: memory.remember([GOOD | {"timestamp": "0001-01-01"}], **SAY),
@@ -29,24 +34,31 @@ CALLS = {
     "captions of numbers": lambda memory: memory.remember([GOOD | {"captions": [1]}], **SAY),
     "no user": lambda memory: memory.remember([GOOD], user_id=None),
     "an empty user": lambda memory: memory.remember([GOOD], user_id=" "),
-    "half a character in a user": lambda memory: memory.remember([GOOD], user_id="\ud800"),
     "an empty session": lambda memory: memory.remember([GOOD], session_id="", **SAY),
+    "half a character in a session": lambda memory: memory.remember([GOOD], session_id=HALF, **SAY),
     "a number for a session": lambda memory: memory.remember([GOOD], session_id=3, **SAY),
     "an empty tenant": lambda memory: memory.remember([GOOD], tenant="", **SAY),
     "a word for a flag": lambda memory: memory.remember([GOOD], close_session="yes", **SAY),
     "nested metadata": lambda memory: memory.remember([GOOD], metadata={"a": {"b": 1}}, **SAY),
+    "a text for sessions": lambda memory: memory.remember_sessions("abc", **SAY),
     "sessions that are none": lambda memory: memory.remember_sessions([[GOOD]], **SAY),
     "an empty question": lambda memory: memory.search(" ", **SAY),
     "a question that is a list": lambda memory: memory.recall(["Where?"], **SAY),
+    "half a character in a question": lambda memory: memory.recall(HALF, **SAY),
+    "a budget that is a flag": lambda memory: memory.recall("x", budget=True, **SAY),
+    "a budget that is no whole number": lambda memory: memory.search("x", budget=1.5, **SAY),
     "a budget of nothing": lambda memory: memory.search("x", budget=0, **SAY),
     "a budget that is a text": lambda memory: memory.recall("x", budget="2000", **SAY),
     "a limit below one": lambda memory: memory.search("x", limit=-1, **SAY),
     "a stop above one": lambda memory: memory.search("x", stop=1.5, **SAY),
     "a now that is none": lambda memory: memory.search("x", now="soon", **SAY),
+    "a now out of bounds": lambda memory: memory.recall("x", now=datetime(1, 1, 1), **SAY),
+    "a now that is a number": lambda memory: memory.recall("x", now=7, **SAY),
     "an unknown filter": lambda memory: memory.search("x", filters={"sesion": "s1"}, **SAY),
     "a style that is none": lambda memory: memory.recall("x", answer_style="poem", **SAY),
     "a stream of nothing": lambda memory: list(memory.stream("", **SAY)),
     "an unknown kind": lambda memory: memory.show("zebras", "ana"),
+    "a kind that is a list": lambda memory: memory.show([], "ana"),
     "an unknown record": lambda memory: memory.get("r0", **SAY),
     "an edit to nothing": lambda memory: memory.update(memory.show("records", "ana")[0].record_id, " ", **SAY),
     "an edit of an unknown record": lambda memory: memory.update("r0", "x", **SAY),

@@ -20,18 +20,6 @@ TOLD = [
 MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
 
 
-@pytest.fixture(scope="module")
-def memory():
-    """A memory by rules that tests share; each takes a user of its own."""
-    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(request):
-    return request.node.name
-
-
 def texts(memory, user, **whose):
     return [turn.text for turn in memory.show("turns", user, **whose)]
 
@@ -49,23 +37,6 @@ def test_what_is_told_is_found_with_its_source(memory, user):
     assert "Oslo" in told.answer
     assert (told.verdict, told.quoted) == ("partial", True)
     assert [turn.text for turn in found.evidence[0].turns] == ["My sister Runa lives in Oslo."]
-
-
-def test_an_open_event_goes_on_in_the_next_call(memory, user):
-    """A conversation that goes on about one thing is one event, with one id, closed when the session closes."""
-    memory.remember([{"speaker": "Ben", "text": "I keep bees in the garden."}], user_id=user, session_id="s1")
-    (opened,) = memory.show("events", user)
-
-    memory.remember(
-        [{"speaker": "Ben", "text": "The bees in the garden gave honey."}],
-        user_id=user,
-        session_id="s1",
-        close_session=True,
-    )
-
-    (closed,) = memory.show("events", user)
-    assert (opened.event_id, opened.status, len(opened.turn_ids)) == (closed.event_id, "open", 1)
-    assert (closed.status, len(closed.turn_ids)) == ("closed", 2)
 
 
 def test_a_session_may_be_closed_without_a_new_turn(memory, user):

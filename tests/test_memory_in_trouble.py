@@ -81,15 +81,6 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     assert len(memory.status("ben").pending) == 1
 
 
-def test_nothing_to_retry_is_nothing_done(memory, moody):
-    """Without pending_tasks no question is asked."""
-    memory.remember(TOLD, user_id="ana", session_id="s1")
-    moody.model.asked.clear()
-
-    assert memory.retry(user_id="ana").run_id == ""
-    assert moody.asked == []
-
-
 def test_the_same_messages_again_do_not_hide_what_is_pending(memory, moody):
     """Sending known turns again stores nothing, and leaves what is pending to `retry`."""
     moody.fails = {"ExtractEvents"}
@@ -153,23 +144,6 @@ def test_a_run_that_dies_over_its_synthesis_leaves_that_pending(tmp_path, moody,
         assert moody.asked == ["WriteSynthesis"]
         assert (receipt.syntheses, receipt.pending) == (1, 0)
         assert memory.show("records", "ana") == records
-        assert memory.status("ana").pending == []
-
-
-def test_a_run_that_died_without_checkpoints_is_done_from_its_turns(tmp_path, moody):
-    """Where nothing of a run is left but its turns, a retry cuts, draws and settles them once."""
-    with (
-        Memory(store=tmp_path / "s", encoder="hashing", model=FakeModel([die])) as memory,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        memory.remember(TOLD, user_id="ana", session_id="s1")
-    (tmp_path / "s" / "checkpoints.sqlite").unlink()
-    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
-        receipt = memory.retry(user_id="ana")
-
-        assert (receipt.stored_turns, receipt.pending) == (0, 0)
-        assert receipt.records == len(memory.show("records", "ana")) > 0
-        assert [len(event.turn_ids) for event in memory.show("events", "ana")] == [2]
         assert memory.status("ana").pending == []
 
 

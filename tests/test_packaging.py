@@ -72,6 +72,14 @@ def test_a_checkout_without_links_gives_the_same_wheel(tmp_path):
     assert names_in(wheel) == sources()
 
 
+@pytest.mark.parametrize("name", TOP)
+def test_no_second_copy_of_our_folders_can_be_loaded(name):
+    """A server puts the repository on Python's path: a folder of ours is imported under its full name alone."""
+    done = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True)
+
+    assert f"import langgraph_engram.{name}" in done.stderr
+
+
 HEAVY = (
     *("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers", "chromadb", "openai"),
     *("langgraph", "langchain_core", "langchain", "pydantic", "numpy"),
@@ -91,21 +99,6 @@ def imported_by(code: str) -> set[str]:
 def test_starting_is_light(code):
     """No heavy library is imported until something is used: not by the package, and not to show the help."""
     assert imported_by(code) == set()
-
-
-def test_a_memory_is_written_and_read_without_torch(tmp_path):
-    """With the encoder that everyone gets, down to the last node of both graphs."""
-    code = f"""
-from langgraph_engram import Memory
-with Memory({str(tmp_path)!r}) as memory:
-    memory.remember([{{"role": "user", "content": "I adopted a greyhound."}}], user_id="ana")
-    assert memory.recall("What dog did I adopt?", user_id="ana").evidence
-"""
-
-    imported = imported_by(code)
-
-    assert imported & {"torch", "transformers", "sentence_transformers"} == set()
-    assert imported >= {"onnxruntime", "chromadb", "langgraph"}
 
 
 def test_what_is_in_a_snapshot_is_searched_without_chroma(tmp_path):

@@ -12,15 +12,10 @@ from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
-from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 
 Written = tuple[Memory, list[Question[Any]]]
-
-
-def by_rule(question: Question[Any]) -> object:
-    """Answer as the rules do."""
-    return RULES[type(question)](question)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Whatever is sent in place of what belongs there is refused by name, before anything is stored."""
 
-from datetime import datetime
-
 import pytest
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, StoreError
@@ -12,12 +10,6 @@ from langgraph_engram.state import Message
 TOLD = [{"speaker": "Ana", "text": "My sister Runa lives in Oslo."}]
 HALF = "a \ud83d b"
 METHODS = ("remember", "remember_sessions", "retry", "search", "recall", "status", "show")
-
-
-@pytest.fixture(scope="module")
-def memory():
-    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
-        yield opened
 
 
 def calls(memory, **whose):
@@ -49,34 +41,6 @@ def test_whose_memory_it_is_is_a_name(memory, method, argument, value):
         calls(memory, **{argument: value})[method]()
 
 
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("session_id", 5), ("session_id", HALF), ("session_id", ""), ("session_id", []), ("close_session", "no")],
-)
-def test_a_session_has_a_name(memory, argument, value):
-    """What is no name, or neither true nor false, is refused, and nothing is stored."""
-    with pytest.raises(InvalidInput, match=argument):
-        memory.remember(TOLD, user_id="ben", **{argument: value})
-
-    assert memory.show("turns", "ben") == []
-
-
-@pytest.mark.parametrize("messages", ["Hello", 5, None, [5], [None], {"a": 1}, [Message(text=HALF)], [object()]])
-def test_messages_are_a_list_of_messages(memory, messages):
-    """What is no list of messages, or cannot be kept, is refused, and nothing is stored."""
-    with pytest.raises(InvalidInput, match="message"):
-        memory.remember(messages, user_id="ben")
-
-    assert memory.show("turns", "ben") == []
-
-
-@pytest.mark.parametrize("sessions", [5, "abc", [5], [TOLD], None])
-def test_sessions_are_a_list_of_sessions(memory, sessions):
-    """A list of lists is not a list of sessions."""
-    with pytest.raises(InvalidInput, match="sessions"):
-        memory.remember_sessions(sessions, user_id="ben")
-
-
 @pytest.mark.parametrize(("session_id", "name"), [("evening", "session 'evening'"), (None, "session number 2")])
 def test_the_session_that_is_refused_is_named(memory, session_id, name):
     """By its id, or else by its number; nothing of the others is written."""
@@ -86,28 +50,6 @@ def test_the_session_that_is_refused_is_named(memory, session_id, name):
         memory.remember_sessions(sessions, user_id="cem")
 
     assert memory.show("turns", "cem") == []
-
-
-@pytest.mark.parametrize("method", ["search", "recall"])
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("budget", "7"), ("budget", True), ("budget", 1.5), ("budget", 0), ("budget", []), ("now", "yesterday"),
-        ("now", 7), ("now", datetime(1, 1, 1)), ("query", 5), ("query", ""),
-        ("query", " \n"), ("query", None), ("query", HALF), ("query", b"x"),
-    ],
-)  # fmt: skip
-def test_a_question_is_asked_in_order(memory, method, argument, value):
-    """Budgets are whole numbers, moments are datetimes, questions are text."""
-    with pytest.raises(InvalidInput, match=argument):
-        getattr(memory, method)(**{"query": "Where does Runa live?", "user_id": "ana", argument: value})
-
-
-@pytest.mark.parametrize("kind", ["things", 5, None, []])
-def test_a_kind_is_one_of_those_there_are(memory, kind):
-    """The message names them."""
-    with pytest.raises(InvalidInput, match="records"):
-        memory.show(kind, "ana")
 
 
 @pytest.mark.parametrize("store", ["folder", "memory:"])

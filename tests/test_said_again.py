@@ -44,13 +44,6 @@ def test_a_change_is_told_by_one_synthesis(memory):
     assert sum("Faro" in text for text in texts) == 1
 
 
-def test_an_empty_reply_of_an_agent_is_left_out(memory):
-    """Agents send replies without words; what was said beside them is kept."""
-    receipt = memory.remember([HumanMessage("I live in Rome."), AIMessage("")], **ANA)
-
-    assert (receipt.stored_turns, receipt.records) == (1, 1)
-
-
 def test_what_tools_give_back_is_found_and_is_nobodys_word(memory):
     """The output of a tool and the orders of a system are turns that search finds, and no source of any record."""
     told = [

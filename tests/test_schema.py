@@ -1,10 +1,6 @@
 """What routes search of a memory says each thing once."""
 
-from datetime import UTC, datetime
-
 import pytest
-
-from langgraph_engram.schema import Record
 
 
 @pytest.mark.parametrize(
@@ -16,20 +12,6 @@ from langgraph_engram.schema import Record
         ("", "a marathon", "Ana: I run to stay fit. a marathon"),
     ],
 )
-def test_a_record_is_found_by_its_reason_and_purpose_too(reason, purpose, expected):
+def test_a_record_is_found_by_its_reason_and_purpose_too(record, reason, purpose, expected):
     """They stand beside the content where they are not words of it."""
-    record = Record.model_validate(
-        {
-            "record_id": "r",
-            "content": "Ana: I run to stay fit.",
-            "reason": reason,
-            "purpose": purpose,
-            "mentioned_at": datetime(2023, 5, 1, tzinfo=UTC),
-            "session_id": "s",
-            "seq": 0,
-            "event_id": "e",
-            "source_turn_ids": ["t"],
-        }
-    )
-
-    assert record.indexed_text == expected
+    assert record(0, "Ana: I run to stay fit.", reason=reason, purpose=purpose).indexed_text == expected

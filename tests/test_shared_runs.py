@@ -1,6 +1,6 @@
 """Short sessions that share a run, and an extraction call, are remembered as if each had a run of its own."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -12,18 +12,17 @@ from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.presets import PRESETS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
-from langgraph_engram.rule_model.model import RULES, RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
+from tests.conftest import NOON, SCHEDULER, by_rule
 
-NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 WEEKS = (
     ("I moved to Lisbon in March.", "My sister Runa lives in Oslo and teaches music there."),
     ("I adopted a grey cat.", "Her name is Pixel.", "She sleeps on the piano."),
@@ -33,9 +32,6 @@ WEEKS = (
 )
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
-
-
-SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 
 
 class NamedRules(RuleModel):
@@ -72,7 +68,7 @@ def model(asked, failing):
 
     def answer(question):
         asked.append(question)
-        return Failure("refused", "out of reach") if question.name in failing else RULES[type(question)](question)
+        return Failure("refused", "out of reach") if question.name in failing else by_rule(question)
 
     return FakeModel([answer] * 200)
 
@@ -133,17 +129,6 @@ def test_a_long_session_is_a_run_of_its_own(memory, asked):
     read = extracted_sessions(asked)
     assert (read[0], read[-1]) == (["week 0", "week 1"], ["week 3", "week 4"])
     assert {name for call in read[1:-1] for name in call} == {"week 2"}
-
-
-@pytest.mark.parametrize("name", [*PRESETS, "rules"])
-def test_only_where_a_model_reads_events_together_do_sessions_share_runs(name, model):
-    """The papers' presets are as their papers say, and rules have nothing to save."""
-    preset, writer = ("engram", "rules") if name == "rules" else (name, model)
-
-    with Memory("memory:", writer, encoder="hashing", settings=PRESETS[preset]) as opened:
-        shared = opened._writes.shared_tokens
-
-    assert bool(shared) == (name == "engram")
 
 
 @pytest.mark.parametrize("step", ["extract", "consolidate"])

@@ -8,14 +8,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.consolidation.merging import MAX_ATTEMPTS
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.folders import open_store
 from langgraph_engram.testing import FakeModel
 
 ANA = Scope(user_id="ana")
@@ -69,13 +67,6 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path):
         check(one.store.index(ANA), [text for each in texts.values() for text in each])
         one.retry(user_id="ana")  # of look-alikes that kept coming while they were decided on
         assert one.store.pending_tasks(ANA) == []
-
-
-@pytest.fixture
-def store():
-    opened = open_store("memory:", HashingEncoder())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""The laboratory of `langgraph-engram`: benchmarks, judges, ablations, campaigns, training."""
+"""The laboratory of `langgraph-engram`: benchmarks, judges, ablations, training."""

@@ -17,7 +17,7 @@ from engram_lab.harness import (
     RecallFigures,
     Setup,
     WriteFigures,
-    add_usage,
+    cost_by_node,
     mean,
     measure_recall,
     percentile,
@@ -72,8 +72,8 @@ class Measured(Generic[Line]):
             **figures,
             "deep_ratio": mean(line.went_deep for line in self.lines),
             "usage": {
-                "write": add_usage(write.usage for write in self.written).model_dump(),
-                "read": add_usage(line.read for line in self.lines).model_dump(),
+                "write": cost_by_node([write.usage for write in self.written]),
+                "read": cost_by_node([line.read for line in self.lines]),
             },
             "seconds": {
                 "write": sum(write.seconds for write in self.written),
@@ -119,54 +119,50 @@ def measure(
 
     named = {f"{number}": conversation for number, conversation in enumerate(conversations)}
     with open_run(out, made_with, kind) as run:
-        write_and_ask = _one_by_one if one_by_one else _at_once
-        write_and_ask(run, setup, named, ask, concurrency, progress)
+        asking = _Asking(run, setup, named, ask, concurrency, progress)
+        asking.one_by_one() if one_by_one else asking.at_once()
         lines = run.finish(keys)
         written = [figures for name in named if (figures := run.written(name))]
     return Measured(setup, run.resumed, lines, written)
 
 
-def _one_by_one(
-    run: RunFolder[Line],
-    setup: Setup,
-    conversations: Mapping[str, Conversation[Q]],
-    ask: Callable[[Memory, Conversation[Q], Q], Line],
-    concurrency: int,
-    progress: Progress | None,
-) -> None:
-    for name, conversation in conversations.items():
-        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name, progress)
-        tasks = {question.key: question for question in conversation.questions}
-        if run.unanswered(tasks):
-            with _warm(run, setup, name, conversation) as memory:
-                asked = partial(ask, memory, conversation)
-                run.ask_all(tasks, asked, concurrency, progress, f"asking {conversation.name}")
+@dataclass(frozen=True)
+class _Asking(Generic[Q, Line]):
+    """Conversations that are written into memories of their own, and asked about."""
 
+    run: RunFolder[Line]
+    setup: Setup
+    conversations: Mapping[str, Conversation[Q]]
+    ask: Callable[[Memory, Conversation[Q], Q], Line]
+    concurrency: int
+    progress: Progress | None
 
-def _at_once(
-    run: RunFolder[Line],
-    setup: Setup,
-    conversations: Mapping[str, Conversation[Q]],
-    ask: Callable[[Memory, Conversation[Q], Q], Line],
-    concurrency: int,
-    progress: Progress | None,
-) -> None:
-    def answer(name: str) -> Line:
-        conversation = conversations[name]
-        run.write_memory(name, setup.open_writer, conversation.sessions, conversation.name)
-        with _warm(run, setup, name, conversation) as memory:
-            return ask(memory, conversation, conversation.questions[0])
+    def one_by_one(self) -> None:
+        for name, conversation in self.conversations.items():
+            self.run.write_memory(name, self.setup.open_writer, conversation.sessions, conversation.name, self.progress)
+            tasks = {question.key: question for question in conversation.questions}
+            if self.run.unanswered(tasks):
+                with self._warm(name) as memory:
+                    asked = partial(self.ask, memory, conversation)
+                    self.run.ask_all(tasks, asked, self.concurrency, self.progress, f"asking {conversation.name}")
 
-    tasks = {conversation.questions[0].key: name for name, conversation in conversations.items()}
-    run.ask_all(tasks, answer, concurrency, progress, after=run.drop_memory)
+    def at_once(self) -> None:
+        def answer(name: str) -> Line:
+            conversation = self.conversations[name]
+            self.run.write_memory(name, self.setup.open_writer, conversation.sessions, conversation.name)
+            with self._warm(name) as memory:
+                return self.ask(memory, conversation, conversation.questions[0])
 
+        tasks = {conversation.questions[0].key: name for name, conversation in self.conversations.items()}
+        self.run.ask_all(tasks, answer, self.concurrency, self.progress, after=self.run.drop_memory)
 
-@contextmanager
-def _warm(run: RunFolder[Line], setup: Setup, name: str, conversation: Conversation[Q]) -> Iterator[Memory]:
-    """Open a memory, and search once without taking the time: the first search of a process loads the index."""
-    with setup.open_reader(str(run.memory(name))) as memory:
-        memory.search(conversation.questions[0].question, user_id=conversation.name)
-        yield memory
+    @contextmanager
+    def _warm(self, name: str) -> Iterator[Memory]:
+        """Open a memory, and search once without taking the time: the first search of a process loads the index."""
+        conversation = self.conversations[name]
+        with self.setup.open_reader(str(self.run.memory(name))) as memory:
+            memory.search(conversation.questions[0].question, user_id=conversation.name)
+            yield memory
 
 
 def require_questions(conversations: Sequence[Conversation[Q]], path: str | PathLike[str], limit: int | None) -> None:

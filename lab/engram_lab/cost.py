@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from engram_lab.datasets import read_locomo
-from engram_lab.harness import Progress, RunUsage, mean
+from engram_lab.harness import Progress, cost_by_node, mean
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.llm.base import LLMResult, Model, Question
 from langgraph_engram.memory import Memory
@@ -96,7 +96,7 @@ def run_cost(
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
         "coherence": coherence,
-        "usage": {"write": {"schema_tokens": model.schema_tokens, **RunUsage.of_run(receipt.usage).model_dump()}},
+        "usage": {"write": {"schema_tokens": model.schema_tokens, **cost_by_node([receipt.usage])}},
         "seconds": {"write": perf_counter() - started},
     }
 

@@ -4,7 +4,7 @@ A line of `questions.jsonl` holds everything from which its figures are computed
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +25,7 @@ MEDIAN, NEARLY_ALL = 50, 95
 """Percentiles."""
 WRITTEN = ("stored_turns", "records", "quarantined", "pending")
 """Counts of the write that are reported beside its usage; pending turns mean that it was not finished."""
+COSTS = ("calls", "prompt_tokens", "completion_tokens")
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 RESAMPLES_AT_ONCE = 100
@@ -61,49 +62,24 @@ class Setup:
         return {**self.names(), "settings": self.settings}
 
 
-class TokenUsage(Frozen):
-    """Physical calls of a model, and their tokens."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    @classmethod
-    def of(cls, usage: Usage | UsageEntry) -> Self:
-        """Return the calls and tokens of a run, or of one of its steps."""
-        return cls(calls=usage.calls, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-
-    def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        """Return the sum of both."""
-        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
+def cost(usages: Collection[Usage | UsageEntry]) -> dict[str, int]:
+    """Return the calls of models and their tokens, of runs or of steps together."""
+    return {name: sum(getattr(usage, name) for usage in usages) for name in COSTS}
 
 
-class RunUsage(TokenUsage):
-    """The calls and tokens of runs, in all and by node."""
-
-    by_node: dict[str, TokenUsage] = {}
-
-    @classmethod
-    def of_run(cls, usage: Usage) -> Self:
-        """Return what a run cost."""
-        nodes = [cls(by_node={entry.node: TokenUsage.of(entry)}) for entry in usage.by_node]
-        return cls(**dict(TokenUsage.of(usage)), by_node=add_usage(nodes).by_node)
-
-
-def add_usage(usages: Iterable[RunUsage]) -> RunUsage:
-    """Return the sum of what runs cost."""
-    runs = list(usages)
-    by_node: dict[str, TokenUsage] = {}
-    for node, usage in (entry for run in runs for entry in run.by_node.items()):
-        by_node[node] = by_node.get(node, TokenUsage()) + usage
-    return RunUsage(**dict(sum(runs, TokenUsage())), by_node=by_node)
+def cost_by_node(usages: Sequence[Usage]) -> dict[str, object]:
+    """Return what runs cost together, in all and by node."""
+    entries = [entry for usage in usages for entry in usage.by_node]
+    nodes = dict.fromkeys(entry.node for entry in entries)
+    by_node = {node: cost([entry for entry in entries if entry.node == node]) for node in nodes}
+    return {**cost(usages), "by_node": by_node}
 
 
 class WriteFigures(Frozen):
     """What writing one memory took."""
 
     counts: dict[str, int]
-    usage: RunUsage
+    usage: Usage
     seconds: float
     processor_seconds: float = 0.0
     """Of all threads together."""
@@ -115,7 +91,7 @@ class WriteFigures(Frozen):
         """Return the figures of a write that has just ended."""
         return cls(
             counts={name: getattr(receipt, name) for name in WRITTEN},
-            usage=RunUsage.of_run(receipt.usage),
+            usage=receipt.usage,
             seconds=seconds,
             processor_seconds=processor_seconds,
             peak_memory_mib=_peak_memory_mib(),
@@ -166,7 +142,7 @@ class AnswerFigures(Frozen):
     went_deep: bool = False
     shown: ShownFigures = ShownFigures()
     """What the answer was written from."""
-    read: RunUsage = RunUsage()
+    read: Usage = Usage()
     """What the answer cost."""
     recall_seconds: float = 0.0
     """Seconds of the answer."""
@@ -199,7 +175,7 @@ def measure_answer(
         verdict=recollection.verdict,
         went_deep=recollection.went_deep,
         shown=ShownFigures.of(recollection.evidence),
-        read=RunUsage.of_run(recollection.usage),
+        read=recollection.usage,
         recall_seconds=perf_counter() - started,
         step_seconds=recollection.step_seconds,
     )

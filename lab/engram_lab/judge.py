@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from engram_lab.datasets import TEMPORAL
-from engram_lab.harness import Progress, TokenUsage, bootstrap_interval, mean
+from engram_lab.harness import Progress, bootstrap_interval, cost, mean
 from engram_lab.judge_protocols import (
     ABSTENTION_KIND,
     BEAM,
@@ -30,6 +30,7 @@ from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFi
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.replies import RequestFailure
+from langgraph_engram.results import Usage, total
 from langgraph_engram.rule_model.model import RuleModel
 
 ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval`, `beam` or `reading`"
@@ -86,7 +87,7 @@ class JudgedLine(KeyedLine):
     """The score of each point of the rubric, 0, .5 or 1."""
     reason: str = ""
     failure: str = ""
-    usage: TokenUsage
+    usage: Usage
 
     @property
     def key(self) -> LineKey:
@@ -151,7 +152,7 @@ def run_judge(
         "protocol": protocol,
         "resumed": run.resumed,
         **({"readers": by_reader} if any(readers) else by_reader[""]),
-        "usage": sum((line.usage for line in judged), TokenUsage()).model_dump(),
+        "usage": cost([line.usage for line in judged]),
     }
 
 
@@ -173,7 +174,7 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
         points=points,
         reason=getattr(verdict, "reason", ""),
         failure=failure,
-        usage=TokenUsage.of(result.usage),
+        usage=total([result.usage]),
         **line.model_dump(include={"reader", "question", "gold", "answer"}),
     )
 

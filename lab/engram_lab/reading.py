@@ -22,11 +22,10 @@ from engram_lab.harness import (
     MEDIAN,
     AnswerFigures,
     Progress,
-    RunUsage,
     Setup,
     ShownFigures,
-    add_usage,
     bootstrap_interval,
+    cost_by_node,
     mean,
     measure_answer,
     percentile,
@@ -208,7 +207,7 @@ class TurnReader:
         return AnswerFigures(
             answer=plain_answer(result.answer),
             shown=ShownFigures.of(passages),
-            read=RunUsage.of_run(total([result.usage.model_copy(update={"node": ANSWERING})])),
+            read=total([result.usage.model_copy(update={"node": ANSWERING})]),
             recall_seconds=perf_counter() - started,
         )
 
@@ -255,7 +254,7 @@ def _figures(lines: Sequence[ReadingLine]) -> dict[str, object]:
         "calls_p50": percentile(calls, MEDIAN),
         "prompt_tokens_p50": percentile([line.read.prompt_tokens for line in lines], MEDIAN),
         "completion_tokens_p50": percentile([line.read.completion_tokens for line in lines], MEDIAN),
-        "usage": add_usage(line.read for line in lines).model_dump(),
+        "usage": cost_by_node([line.read for line in lines]),
         "seconds": recall_times(lines),
         "shown": shown_means(lines),
         "deep_ratio": mean(line.went_deep for line in lines),

@@ -13,14 +13,13 @@ from time import perf_counter
 from nltk.metrics.segmentation import pk as pk_penalty
 from nltk.metrics.segmentation import windowdiff
 
-from engram_lab.harness import Progress, TokenUsage
+from engram_lab.harness import Progress, cost
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import shown, to_messages
 from langgraph_engram.graphs.write import write_parts
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.results import total
 from langgraph_engram.schema import Turn, make_id
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RememberRequest, WriteState
@@ -134,7 +133,7 @@ def run_segmentation(
             "gold": sum(sum(gold[:-1]) for gold, _ in pairs),
         },
         "failures": sum(len(update.get("failures", [])) for update in updates),
-        "usage": TokenUsage.of(total(entry for update in updates for entry in update["usage"])).model_dump(),
+        "usage": cost([entry for update in updates for entry in update["usage"]]),
         "seconds": perf_counter() - started,
     }
 

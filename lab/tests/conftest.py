@@ -7,9 +7,9 @@ import pytest
 from hypothesis import settings
 
 from engram_lab.harness import Setup
-from langgraph_engram.cli.main import run
 from langgraph_engram.results import Receipt, Recollection, Usage, UsageEntry, total
 from langgraph_engram.schema import Evidence, Turn, make_id
+from tests.cli.conftest import engram as engram
 
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
@@ -86,11 +86,10 @@ def setup(opened):
 def without_times():
     """Read lines, and leave out what no two runs have in common: how long things took."""
 
-    def read(lines):
-        found = [json.loads(line) for line in lines]
-        return [{key: value for key, value in line.items() if not key.endswith("_seconds")} for line in found]
+    def timeless(found):
+        return {key: value for key, value in found.items() if not key.endswith("seconds")}
 
-    return read
+    return lambda lines: [json.loads(line, object_hook=timeless) for line in lines]
 
 
 @pytest.fixture
@@ -150,30 +149,3 @@ def _haystack(number):
         ],
         "answer_session_ids": ["answer_1"],
     }
-
-
-@pytest.fixture
-def engram(tmp_path, capsys, monkeypatch):
-    """Run a command on a store of the test's own; gives the code, stdout and stderr."""
-    monkeypatch.setenv("ENGRAM_STORE", str(tmp_path / "store"))
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-    monkeypatch.delenv("ENGRAM_MODEL", raising=False)
-    monkeypatch.delenv("ENGRAM_PRESET", raising=False)
-
-    def command(*arguments):
-        capsys.readouterr()
-        code = run(arguments)
-        return code, *capsys.readouterr()
-
-    return command
-
-
-@pytest.fixture
-def turn():
-    """Make a turn of session s1."""
-
-    def make(seq, text="I went camping by the lake.", **fields):
-        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana", "said_at": "2023-05-08"}
-        return Turn.model_validate({**known, "seq": seq, "text": text, **fields})
-
-    return make

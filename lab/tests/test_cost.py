@@ -11,8 +11,9 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Event, Scope, Turn
+from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.base import Changes
+from tests.conftest import make_event, make_turn
 
 
 @pytest.fixture
@@ -51,14 +52,10 @@ def test_the_costs_of_nodes_add_up_to_the_whole(locomo_file, open_memory, preset
     assert (report["turns"], report["sessions"]) == (8, 4)
 
 
-def test_coherence_is_the_mean_cosine_of_the_turns_of_an_event(turn):
+def test_coherence_is_the_mean_cosine_of_the_turns_of_an_event():
     """Two equal turns are 1 alike; an event of one turn counts for nothing (DimMem Figure 4)."""
-    turns = [turn(0, "I ski."), turn(1, "I ski."), turn(2, "Bees hum.")]
-    spans = {"e0": ["t0", "t1"], "e1": ["t2"]}
-    events = [
-        Event(event_id=name, session_id="s1", seq=seq, kind="event", turn_ids=ids)
-        for seq, (name, ids) in enumerate(spans.items())
-    ]
+    turns = [make_turn(0, "I ski."), make_turn(1, "I ski."), make_turn(2, "Bees hum.")]
+    events = [make_event(0, 0, 1), make_event(1, 2)]
     with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
         memory.store.commit(Scope(user_id="ana"), Changes(turns=turns, events=events))
 

@@ -24,13 +24,12 @@ def imports(source):
 def private_attributes(source):
     """Return names with a leading underscore that are asked of something else than `self`."""
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
-    own = {"self", "cls", "os"}  # `os._exit` ends a child
     return [
         node.attr
         for node in found
         if node.attr.startswith("_")
         and not node.attr.startswith("__")
-        and not (isinstance(node.value, ast.Name) and node.value.id in own)
+        and not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
     ]
 
 

@@ -13,7 +13,8 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.schema import Evidence, Record
+from langgraph_engram.schema import Evidence
+from tests.conftest import make_record, make_turn
 
 
 @pytest.fixture
@@ -121,16 +122,12 @@ def test_readers_are_compared_on_the_questions_they_share(line):
     assert figures["deep_ratio"] == pytest.approx(1 / 3)
 
 
-def test_what_a_reader_was_shown_is_counted(turn):
+def test_what_a_reader_was_shown_is_counted():
     """Records, narratives and raw turns apart, so that a reader can be held against its paper."""
-    record = Record(
-        record_id="r0", session_id="s1", event_id="e0", source_turn_ids=["t0"], memory_type="fact", speaker="Ana",
-        mentioned_at="2023-05-08", seq=0, content="Ana skis.",
-    )  # fmt: skip
     evidence = [
-        Evidence(evidence_id="r", text="Ana skis.", record=record, turns=[turn(0)]),
+        Evidence(evidence_id="r", text="Ana skis.", record=make_record(0), turns=[make_turn(0)]),
         Evidence(evidence_id="s", text="Ana's year in sports.", synthesis_id="s"),
-        Evidence(evidence_id="e", text="Ana: I ski. Ben: So do I.", turns=[turn(1), turn(2)]),
+        Evidence(evidence_id="e", text="Ana: I ski. Ben: So do I.", turns=[make_turn(1), make_turn(2)]),
     ]
 
     shown = ShownFigures.of(evidence)

@@ -11,23 +11,8 @@ import pytest
 from langgraph_engram.cli.main import COMMANDS, run
 from langgraph_engram.cli.output import report_bug
 
-HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 INTERRUPTS = 20
-
-
-def test_help_imports_nothing_heavy():
-    """Looking a command up loads no library of vectors, stores or models."""
-    code = f"""
-import sys
-from langgraph_engram.cli.main import run
-code = run(["--help"])
-print(code, [name for name in {HEAVY!r} if name in sys.modules])
-"""
-
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-
-    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_help_groups_the_commands_and_shows_defaults(capsys):

@@ -50,17 +50,3 @@ def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
     assert turns_as_of("2024-04-01") == set()
     assert turns_as_of("2024-04-02") == {message["text"] for message in conversation["sessions"][0]["messages"]}
     assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")
-
-
-def test_a_search_can_be_limited(remembered, monkeypatch):
-    """--limit keeps the first passages of a search, and is refused where an answer rests on all of them."""
-    monkeypatch.setenv("ENGRAM_SETTINGS", '{"retrieve": {"stop": 0}}')
-    search = "recall", "apple trees, bees, Oslo", "--user", "ana", "--search", "--json"
-    found = json.loads(remembered(*search)[1])["evidence"]
-
-    limited = json.loads(remembered(*search, "--limit", "1")[1])["evidence"]
-    code, _, err = remembered("recall", "Who plants?", "--user", "ana", "--limit", "1")
-
-    assert len(found) > 1
-    assert limited == found[:1]
-    assert (code, "--search" in err) == (2, True)

@@ -93,16 +93,6 @@ def test_a_person_approves_or_rejects_on_the_command_line(moved, waiting, option
     assert json.loads(moved("status", "--user", "ana", "--json")[1])["pending"] == []
 
 
-def test_a_run_that_waits_holds_up_an_undo(moved, waiting):
-    """Bad input, with the command that lets it go on."""
-    (decision,) = listed(moved, "decisions")
-
-    code, _, err = moved("undo", decision["run_id"], "--user", "ana")
-
-    assert code == 2
-    assert f"engram approve {waiting}" in err
-
-
 def test_a_user_is_forgotten(two_turns, tmp_path):
     """One line says what is gone, and nothing is left on disk."""
     code, out, _ = two_turns("forget", "--user", "ana", "--yes")

@@ -7,12 +7,7 @@ import pytest
 
 from langgraph_engram.cli import serve
 from langgraph_engram.cli.main import run
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+from tests.server.conftest import free_port
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,7 @@
 """Which encoder each name opens, and what is made of other people's embeddings."""
 
 import json
-from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from langgraph_engram.embeddings.factory import LangChainEncoder, name_of, open_
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
+from tests.fake_server import FakeServer, Reply
 
 
 class ConstantEncoder:
@@ -50,46 +49,19 @@ def test_each_name_opens_its_encoder(given: str | Encoder | None, kind: type[Enc
     assert open_encoder(encoder) is encoder
 
 
-class EmbeddingsHandler(BaseHTTPRequestHandler):
-    """OpenAI's interface for embeddings: the vector of a text is its length and 1."""
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        rows = [
-            {"object": "embedding", "index": index, "embedding": [len(text), 1.0]}
-            for index, text in enumerate(request["input"])
-        ]
-        body = json.dumps({"object": "list", "data": rows, "model": request["model"], "usage": {}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: object) -> None:
-        """Print nothing."""
-
-
-@pytest.fixture
-def embeddings_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server of embeddings on loopback."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    server = HTTPServer(("127.0.0.1", 0), EmbeddingsHandler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_embeddings_of_a_provider_are_opened_by_name(embeddings_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embeddings_of_a_provider_are_opened_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenAI's from the server of one's own, text for text; the name is the vector space's."""
-    monkeypatch.setenv("OPENAI_BASE_URL", embeddings_url)
-
-    encoder = open_encoder("openai:text-embedding-3-small")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    rows = [{"object": "embedding", "index": 0, "embedding": [3.0, 4.0]}]
+    reply = Reply(body=json.dumps({"object": "list", "data": rows, "model": "any", "usage": {}}))
+    with FakeServer(otherwise=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        encoder = open_encoder("openai:text-embedding-3-small")
+        vectors = encoder.encode(["abc"])
 
     assert encoder.name == "OpenAIEmbeddings:text-embedding-3-small"
-    assert encoder.encode(["abc"]).tolist() == [pytest.approx([3 / 10**0.5, 1 / 10**0.5])]
+    assert [request["input"] for request in server.requests][-1:] == [["abc"]]
+    assert vectors.tolist() == [pytest.approx([0.6, 0.8])]
 
 
 def test_embeddings_that_need_a_key_or_a_package_say_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ One file, so that one process of a parallel run loads it.
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import pytest
 from langgraph_engram.embeddings import minilm_onnx, minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM, map_weights
+from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS
 from langgraph_engram.errors import EncoderUnavailable
@@ -93,17 +92,6 @@ def test_what_the_hub_left_here_before_is_used(
 
     assert minilm_weights.find_weights(None) == snapshot
     assert np.allclose(OnnxMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
-
-
-@pytest.mark.parametrize("left", [0, 5, 100_000])
-def test_weights_cut_short_are_refused(left: int, tmp_path: Path, packaged_weights: Path) -> None:
-    """A download that broke off inside the length, the header or a tensor is no file of weights."""
-    path = tmp_path / WEIGHTS
-    with (packaged_weights / WEIGHTS).open("rb") as file:
-        path.write_bytes(file.read(left))
-
-    with pytest.raises(ValueError, match=r"."):
-        map_weights(path)
 
 
 def test_where_onnx_runtime_is_missing_the_error_names_the_other_backend(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,17 +207,6 @@ def test_what_follows_256_tokens_is_cut_off(encoder: Encoder) -> None:
 
     assert np.abs(vectors[0] - vectors[1]).max() <= 1e-6
     assert np.abs(vectors[0] - vectors[2]).max() > 1e-6
-
-
-def test_many_threads_may_encode_at_once(encoder: Encoder) -> None:
-    """Nodes run in threads; each gets the vectors of its own texts."""
-    texts = [[f"thread {number} said {word}" for word in ("hello", "goodbye", "perhaps")] for number in range(6)]
-    expected = [encoder.encode(own) for own in texts]
-
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(encoder.encode, texts))
-
-    assert np.allclose(found, expected, atol=1e-6)
 
 
 def test_a_folder_of_weights_is_opened(packaged_weights: Path, onnx_encoder: OnnxMiniLM) -> None:

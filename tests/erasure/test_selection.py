@@ -1,43 +1,26 @@
 """What depends on the forgotten is erased with it, and what is left holds none of its words."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from langgraph_engram.erasure.selection import Cleanup, StoredScope, Target, select_erased
 from langgraph_engram.pending import UNFINISHED
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, PendingTask, Synthesis
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, ScopeIndex
+from tests.conftest import NOON, make_event, make_record, make_turn
 
-NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
 TEXTS = ("We flew to Tarvesund.", "It was lovely there.", "My brother plays the cello.")
 
 
-def turn(seq):
-    return Turn(
-        turn_id=f"t{seq}",
-        session_id="s",
-        seq=seq,
-        role="user",
-        speaker="Ana",
-        text=TEXTS[seq],
-        said_at=NOON + timedelta(minutes=seq),
-    )
-
-
 def record(name, content, *sources, **more):
-    known = {"record_id": name, "session_id": "s", "event_id": "e0", "seq": 0, "mentioned_at": NOON}
-    return Record(**{**known, **more}, content=content, source_turn_ids=list(sources))
-
-
-def event(seq, *turns, **more):
-    return Event(event_id=f"e{seq}", session_id="s", seq=seq, kind="event", turn_ids=list(turns), **more)
+    return make_record(0, content, record_id=name, source_turn_ids=list(sources), **more)
 
 
 def pending(name, step, *turns, reason="it took too long", run_id="run"):
     return PendingTask(
-        pending_id=name, run_id=run_id, session_id="s", turn_ids=list(turns), step=step, reason=reason, since=NOON
+        pending_id=name, run_id=run_id, session_id="s1", turn_ids=list(turns), step=step, reason=reason, since=NOON
     )
 
 
@@ -45,8 +28,8 @@ def stored(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), 
     """Return three turns of one session, and what was made from them."""
     index = ScopeIndex()
     items_by_kind = (
-        (TURNS, [turn(seq) for seq in range(3)]),
-        (EVENTS, events or [event(0, "t0", "t1", "t2")]),
+        (TURNS, [make_turn(seq, text) for seq, text in enumerate(TEXTS)]),
+        (EVENTS, events or [make_event(0, 0, 1, 2)]),
         (BOUNDARIES, boundaries),
         (RECORDS, records),
         (SYNTHESES, syntheses),
@@ -147,7 +130,7 @@ def test_a_synthesis_is_erased_by_what_it_covers_and_by_what_it_starts_from():
     ]
     scope = stored(
         records=[record("r0", "Ana flew.", "t0"), record("r2", "Ana's brother.", "t2", event_id="e1")],
-        events=[event(0, "t0", "t1"), event(1, "t2")],
+        events=[make_event(0, 0, 1), make_event(1, 2)],
         syntheses=syntheses,
     )
 
@@ -162,14 +145,14 @@ def test_titles_of_events_and_texts_of_boundaries_are_written_again():
     name = {"topics": ["a flight to Tarvesund"], "keywords": ["Tarvesund"], "summary": "a flight to Tarvesund"}
     scope = stored(
         events=[
-            event(0, "t0", "t1", **name),
-            event(1, "t2", context_turn_ids=["t0"], topics=["cello after Tarvesund"]),
+            make_event(0, 0, 1, **name),
+            make_event(1, 2, context_turn_ids=["t0"], topics=["cello after Tarvesund"]),
         ],
         boundaries=[
-            Boundary(boundary_id="b0", session_id="s", to_event_id="e0", kind="opening", text="It opens on Tarvesund."),
+            Boundary(boundary_id="b0", session_id="s1", to_event_id="e0", kind="opening", text="Of Tarvesund."),
             Boundary(
                 boundary_id="b1",
-                session_id="s",
+                session_id="s1",
                 from_event_id="e0",
                 to_event_id="e1",
                 kind="topic",

@@ -1,25 +1,20 @@
 """Each example runs as it stands, with a chat model that is scripted."""
 
 import importlib.util
+import json
 import os
 import runpy
 import sys
 from pathlib import Path
 
 import pytest
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
+from langgraph_engram.testing import ScriptedChat
 
 FOLDER = Path(__file__).parent.parent.parent / "examples"
-
-
-class ScriptedModel(GenericFakeChatModel):
-    """A chat model that replies as scripted, and accepts any tools."""
-
-    def bind_tools(self, tools, **options):
-        return self
 
 
 def calls(name, **arguments):
@@ -28,28 +23,33 @@ def calls(name, **arguments):
 
 SCRIPTS = {
     "agent_with_tools": [
-        calls("save_memory", text="Ana is allergic to peanuts."), AIMessage("I will remember."),
-        calls("search_memory", query="What is Ana allergic to?"), AIMessage("Peanuts."),
+        calls("save_memory", text="Ana is allergic to peanuts."), "I will remember.",
+        calls("search_memory", query="What is Ana allergic to?"), "Peanuts.",
     ],
-    "agent_with_middleware": [AIMessage("Lovely!"), AIMessage("At Lake Bled.")],
-    "memory_as_subgraph": [AIMessage("Lovely!"), AIMessage("At Lake Bled.")],
+    "agent_with_middleware": ["Lovely!", "At Lake Bled."],
+    "memory_as_subgraph": ["Lovely!", "At Lake Bled."],
 }  # fmt: skip
+
+
+def load(name):
+    """Import an example."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    return example
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_example_of_an_agent_runs(name, capsys):
     """The conversation is remembered, and the model's replies are printed."""
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
     memory, turns = Memory(store="memory:", encoder="hashing"), []
     close = memory.close
     memory.close = lambda: (turns.extend(memory.show("turns", "ana")), close())
 
-    example.main(memory, ScriptedModel(messages=iter(SCRIPTS[name])))
+    load(name).main(memory, ScriptedChat.of(*SCRIPTS[name]))
 
     printed = capsys.readouterr().out.splitlines()
-    assert printed == [reply.content for reply in SCRIPTS[name] if reply.content]
+    assert printed == [reply for reply in SCRIPTS[name] if isinstance(reply, str)]
     assert any("peanuts" in turn.text or "Lake Bled" in turn.text for turn in turns)
 
 
@@ -77,3 +77,27 @@ def test_every_example_is_listed():
 
     assert all(f"({name})" in listed for name in names)
     assert listed.count(".py](") == len(names)
+
+
+@pytest.mark.filterwarnings("ignore:Importing Send:DeprecationWarning")  # langmem's own
+def test_what_langmem_saves_in_our_store_is_found_by_the_same_user_alone(tmp_path):
+    """In a later conversation."""
+    search = calls("search_memory", query="tea without sugar")
+    ana, ben = ({"configurable": {"user_id": name}} for name in ("ana", "ben"))
+    model = ScriptedChat.of(
+        calls("manage_memory", content="Takes tea green, without sugar.", action="create"), "Noted.",
+        search, "Green, without sugar.",
+        search, "I don't know.",
+    )  # fmt: skip
+    with EngramStore(tmp_path / "store", encoder="hashing") as store:
+        agent = load("langmem_on_engram_store").build(model, store)
+        agent.invoke({"messages": "I take my tea green."}, ana)
+        states = [agent.invoke({"messages": "How do I take my tea?"}, whose) for whose in (ana, ben)]
+        namespaces = store.list_namespaces()
+
+    own, foreign = (
+        json.loads(message.content) for state in states for message in state["messages"] if message.type == "tool"
+    )
+    assert [found["value"] for found in own] == [{"content": "Takes tea green, without sugar."}]
+    assert own[0]["score"] > 0.3
+    assert (foreign, namespaces) == ([], [("memories", "ana")])

@@ -1,8 +1,7 @@
 """Invented conversations as an extraction is shown them, with records that follow from them and records that do not."""
 
-from datetime import datetime
-
 from langgraph_engram.schema import Turn
+from tests.conftest import make_turn
 
 CONVERSATIONS = {
     "games": (
@@ -165,14 +164,6 @@ def turns_of(name: str) -> list[Turn]:
     """Return the turns of a conversation."""
     said_at, *lines = CONVERSATIONS[name]
     return [
-        Turn(
-            turn_id=f"{name}-{seq}",
-            session_id=name,
-            seq=seq,
-            role="user",
-            speaker=line.partition(": ")[0],
-            text=line.partition(": ")[2],
-            said_at=datetime.fromisoformat(f"{said_at}:00+00:00"),
-        )
-        for seq, line in enumerate(lines)
+        make_turn(seq, text, turn_id=f"{name}-{seq}", session_id=name, speaker=speaker, said_at=f"{said_at}:00Z")
+        for seq, (speaker, _, text) in enumerate(line.partition(": ") for line in lines)
     ]

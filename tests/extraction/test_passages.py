@@ -7,7 +7,6 @@ import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_events import EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import format_evidence
@@ -160,9 +159,3 @@ def test_a_model_reads_a_long_message_without_its_code(remembered):
         "The assistant recommends watering at four in the morning."
     ]
     assert any("valve.open(minutes=12)" in record.content for record in records(memory, "passage"))
-
-
-@pytest.mark.parametrize("name", ["dimmem", "esmem", "structmem", "hymem"])
-def test_the_presets_of_papers_have_no_passages(name):
-    """None of the papers cuts messages by their structure."""
-    assert not preset(name).extract.passages

@@ -5,6 +5,7 @@ import pytest
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.find import parse_time
+from tests.conftest import make_record
 from tests.extraction.shown import FALSE, TRUE, turns_of
 
 LEAST_TRUE = 19
@@ -18,17 +19,10 @@ def verified(name: str, cited: list[int], content: str, time: str) -> Record:
     turns = turns_of(name)
     sources = [turns[position] for position in cited]
     happened = parse_time(time, None) if time else None
-    record = Record(
-        record_id="r",
-        content=content,
-        event_start=happened.start if happened else None,
-        event_end=happened.end if happened else None,
-        session_id=name,
-        event_id="e",
-        seq=sources[-1].seq,
-        speaker=sources[-1].speaker,
-        source_turn_ids=[turn.turn_id for turn in sources],
-    )
+    when = {"event_start": happened.start, "event_end": happened.end} if happened else {}
+    ids = [turn.turn_id for turn in sources]
+    own = {"session_id": name, "speaker": sources[-1].speaker, "mentioned_at": None, "memory_type": None}
+    record = make_record(sources[-1].seq, content, source_turn_ids=ids, **own, **when)
     return verify_record(record, sources, turns, {turn.turn_id for turn in turns})
 
 

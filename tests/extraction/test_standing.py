@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.standing import KINDS, load_model, mark_standing
+from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
@@ -89,11 +89,3 @@ def test_a_quoted_instruction_is_none(marked, text):
 def test_terms_are_words_signs_and_pairs():
     """Numbers say nothing about the kind of a sentence."""
     assert terms_of("Don’t, 3!") == {"don't", ",", "!", "^ don't", "don't ,", ", !"}
-
-
-def test_the_weights_are_complete():
-    """Each kind weighs each feature: the 384 numbers of the vector and the terms."""
-    model = load_model()
-
-    assert set(model.models) == set(KINDS)
-    assert all(len(regression.weights) == 384 + len(model.terms) for regression in model.models.values())

@@ -1,7 +1,7 @@
 """Graphs over a store on disk with its checkpoints, which can be closed and opened again."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -13,9 +13,9 @@ from langgraph_engram.config import open_checkpointer
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
-from langgraph_engram.llm.base import Model, Question
+from langgraph_engram.llm.base import Model
 from langgraph_engram.presets import preset
-from langgraph_engram.rule_model.model import RULES, RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
@@ -23,8 +23,8 @@ from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
+from tests.conftest import NOON, SCHEDULER, by_rule
 
-NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 FIRST = (
     ("Ana", "My sister Runa lives in Oslo and teaches music there."),
     ("Ben", "How nice! I keep bees in the garden behind our house."),
@@ -35,12 +35,6 @@ SECOND = (
     ("Ben", "Oh! I sold my bees last week because the garden was too small."),
 )
 WHOSE = Scope(user_id="ana")
-SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
-
-
-def by_rule(question: Question[Any]) -> object:
-    """Answer as the rules do: a `FakeModel` with this answer records what it was asked."""
-    return RULES[type(question)](question)
 
 
 def session(name: str, said: tuple[tuple[str, str], ...], at: datetime) -> RememberRequest:

@@ -9,14 +9,12 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langgraph_engram import checkpoint_serializer
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.results import Receipt
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.state import RememberRequest
-from langgraph_engram.stores.folders import open_store
 
 THREAD = {"configurable": {"thread_id": "one"}}
 SAID = {"user_id": "ana", "session_id": "s", "messages": [{"speaker": "Ana", "text": "I live in Oslo."}]}
@@ -34,13 +32,6 @@ class Outer(TypedDict, total=False):
     request: dict
     receipt: dict
     mood: object
-
-
-@pytest.fixture
-def store():
-    opened = open_store("memory:", HashingEncoder())
-    yield opened
-    opened.close()
 
 
 def outer(graph, serializer):

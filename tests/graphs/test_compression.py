@@ -81,22 +81,6 @@ def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, co
     assert f"[3] {asked.shown[-1]}" in asked.render()[-1].text
 
 
-def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, compressor):
-    """It is tried before the first question, when the turns are stored; then the run goes on from there."""
-    model = answering()
-    compressor.fails = True
-    with pytest.raises(CompressorUnavailable):
-        run(empty, model, first, thread, compressor)
-    stored = empty.contents()
-
-    compressor.fails = False
-    state = run(empty, model, None, thread, compressor)
-
-    assert (len(stored["turns"]), len(stored["records"]), len(stored["pending_tasks"])) == (3, 0, 1)
-    assert state["receipt"].records == len(empty.contents()["records"]) > 0
-    assert empty.contents()["pending_tasks"] == []
-
-
 def test_a_retry_that_extracts_nothing_needs_no_compressor(empty, first, turn, compressor):
     """Where only a later step is pending, the compressor may be out of order."""
     compressor.fails = True

@@ -4,14 +4,12 @@ import asyncio
 import json
 
 import pytest
-from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.graphs.instrumentation import InstrumentedNode
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.state import WriteInput, WriteState
 
 
 def reports_and_updates(parts):
@@ -81,19 +79,6 @@ def test_each_step_of_a_recall_reports_its_start_and_end(reading, question, foll
     events, steps = reports_and_updates(parts)
     require_reports(events, steps, "recall")
     assert next(event for event in events if event["step"] == "light_retrieve" and "seconds" in event)["evidence"] > 0
-
-
-def test_within_another_graph_events_come_under_its_name(writing, first, follow):
-    """Events of a subgraph come under the name of its node."""
-    outer = StateGraph(WriteState, input_schema=WriteInput)
-    outer.add_node("keep", writing)
-    outer.add_edge(START, "keep")
-    outer.add_edge("keep", END)
-
-    parts = follow(outer.compile(), {"request": first}, stream_mode="custom", subgraphs=True)
-
-    assert {namespace[0].partition(":")[0] for namespace, _ in parts} == {"keep"}
-    assert [event["status"] for _, event in parts][:2] == ["started", "done"]
 
 
 def test_a_step_that_fails_is_not_done():

@@ -59,42 +59,6 @@ def whole(deployment, deep, question, request):
     return model.asked, state["recollection"]
 
 
-def test_every_step_is_a_named_node(deployment):
-    """What people see in Studio is the path of docs/explanation/architecture.md, and what they may send is a schema."""
-    graph = deployment.reading(RuleModel())
-
-    assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
-    assert "request" in graph.get_input_jsonschema()["properties"]
-    assert graph.name == "recall"
-
-
-@pytest.mark.parametrize(
-    ("settings", "mode", "way"),
-    [
-        ({}, "recall", "judge_sufficiency"),
-        ({"sufficiency": "always"}, "recall", "write_answer"),
-        ({}, "search", "conclude"),
-        ({"sufficiency": "always"}, "search", "conclude"),
-    ],
-)
-def test_the_way_after_light_retrieval(question, settings, mode, way):
-    """The preset decides whether light memory is judged; a search ends, since nobody reads what it found."""
-    state = {"request": question.model_copy(update={"mode": mode})}
-
-    assert Routing(DeepSettings(**settings)).after_light(state) == way
-
-
-@pytest.mark.parametrize(
-    ("sufficient", "evidence", "reflects", "way"),
-    [(True, ["x"], True, "reflect"), (True, ["x"], False, "conclude"), (False, [], True, "conclude")],
-)
-def test_the_way_after_the_judge(question, sufficient, evidence, reflects, way):
-    """What does not suffice goes deep, if there is anything to go into."""
-    state = {"request": question, "sufficient": sufficient, "evidence": evidence}
-
-    assert Routing(DeepSettings(reflect=reflects)).after_judge(state) == way
-
-
 def test_what_does_not_suffice_is_selected_from_in_batches(question):
     """Each batch of candidates is a branch of its own, and all of them run side by side."""
     found = [Evidence(evidence_id=f"p{number}", text="Ana skis.") for number in range(5)]
@@ -119,17 +83,6 @@ def test_a_question_may_need_a_second_round(whole):
     assert (recollection.rounds, recollection.went_deep) == (2, True)
     assert (recollection.verdict, recollection.missing) == ("sufficient", [])
     assert recollection.usage.calls == len(asked)
-
-
-def test_reading_by_rules_quotes_what_was_said(deployment, question):
-    """Without a language model the answer is quotes with citations, and never sufficient."""
-    graph = build_read_graph(deployment.store, RuleModel(), RuleModel(), preset("engram"))
-
-    recollection = graph.invoke({"request": question})["recollection"]
-
-    assert "Oslo" in recollection.answer
-    assert "[1]" in recollection.answer
-    assert (recollection.verdict, recollection.quoted, recollection.usage.calls) == ("partial", True, 0)
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -180,17 +133,6 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep,
     assert {type(passage) for passage in saved["pool"]} == {type(passage) for passage in lived["pool"]}
     assert any(passage.record for passage in saved["evidence"])
     assert any(passage.turns for passage in saved["pool"])
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_reads_by_the_same_graph(deployment, question, name):
-    """A memory written under one preset is read under another; routes without data are noted."""
-    graph = build_read_graph(deployment.store, RuleModel(), RuleModel(), preset(name))
-
-    recollection = graph.invoke({"request": question})["recollection"]
-
-    assert recollection.evidence
-    assert any("Oslo" in passage.text for passage in recollection.evidence)
 
 
 @pytest.mark.parametrize("name", PRESETS)

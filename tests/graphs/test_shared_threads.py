@@ -50,18 +50,3 @@ def test_two_users_on_one_thread_stay_apart():
     assert bob_told.rounds <= 2
     assert ana_told["recollection"].run_id != bob_told.run_id
     store.close()
-
-
-def test_a_time_without_a_zone_is_utc():
-    """JSON that names no time zone does not mix with times that do."""
-    store = open_store("memory:", HashingEncoder())
-    write = build_write_graph(store, RuleModel(), preset("engram"))
-    request = said("ana", "I planted a pear tree.")
-    request["request"]["messages"][0]["said_at"] = "2024-05-01T10:00:00"
-
-    write.invoke(request)
-    later = write.invoke(said("ana", "The pear tree blossoms."))["receipt"]
-
-    assert later.stored_turns == 1
-    assert store.index(Scope(user_id="ana")).turns.items[0].said_at.utcoffset().total_seconds() == 0
-    store.close()

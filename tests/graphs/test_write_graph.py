@@ -5,7 +5,7 @@ from itertools import groupby
 import pytest
 
 from langgraph_engram.graphs.write import build_write_graph
-from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.testing import FakeModel
 
@@ -30,15 +30,6 @@ def whole(copy_of, tmp_path_factory, thread, second, answering):
     state = deployment.writing(model).invoke({"request": second}, thread, durability="sync")
     yield model.asked, deployment.contents(), state["receipt"]
     deployment.close()
-
-
-def test_every_step_is_a_named_node(empty):
-    """What people see in Studio is the path of docs/explanation/architecture.md, and what they may send is a schema."""
-    graph = empty.writing(RuleModel())
-
-    assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
-    assert "request" in graph.get_input_jsonschema()["properties"]
-    assert graph.name == "remember"
 
 
 def test_a_run_passes_every_step(whole, counts):
@@ -117,17 +108,6 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, thread, second)
     assert [state for state, _ in groupby(saved)] == [state for state, _ in groupby(lived)]
     assert types_of(saved[-1]) == types_of(lived[-1])
     assert saved[-1].keys() >= {"request", "turns", "events", "records", "pairs", "decisions", "usage", "receipt"}
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_writes_by_the_same_graph(empty, first, name):
-    """All presets share nodes and edges; turns are stored under each, and nothing is left to do."""
-    graph = build_write_graph(empty.store, RuleModel(), preset(name))
-
-    receipt = graph.invoke({"request": first})["receipt"]
-
-    assert (receipt.stored_turns, receipt.pending) == (3, 0)
-    assert receipt.events > 0
 
 
 def test_json_from_a_server_is_a_request(empty):

@@ -118,14 +118,6 @@ def test_any_chat_model_will_do(ask_note, ask_text):
     assert answers[1] == "Hello."
 
 
-def test_a_mistake_in_code_is_not_hidden(ask_text):
-    """Only what servers do is a failure of a question."""
-    chat = GenericFakeChatModel(messages=iter([]))
-
-    with pytest.raises(StopIteration):
-        ChatModel(chat, "generic", ChatSettings()).ask(ask_text())
-
-
 def test_a_reply_from_the_cache_costs_nothing(chat_of, ask_text):
     """LangChain's cache, where a user switches it on, is no call."""
     set_llm_cache(InMemoryCache())

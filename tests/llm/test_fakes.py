@@ -1,11 +1,9 @@
 """The public fakes: what people test their own agents with."""
 
 import pytest
-from langchain_openai import ChatOpenAI
 
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.testing import FakeModel
-from tests.fake_server import FakeServer, Reply
 
 
 def test_a_fake_answers_from_its_queue_and_remembers(ask_text, ask_note, note):
@@ -32,13 +30,3 @@ def test_an_answer_of_another_type_is_a_mistake_of_the_test(ask_text, note):
     """It says which question takes what."""
     with pytest.raises(TypeError, match="AskText takes a str"):
         FakeModel([note(label="news")]).ask(ask_text())
-
-
-def test_a_fake_server_streams():
-    """Word by word, as servers do."""
-    with FakeServer([Reply("one two")]) as server:
-        chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", max_retries=0)
-        words = [chunk.text for chunk in chat.stream("Hi")]
-
-    assert "".join(words).split() == ["one", "two"]
-    assert server.requests[0]["stream"] is True

@@ -14,6 +14,10 @@ import zlib
 import pytest
 
 from langgraph_engram.errors import EncoderUnavailable
+from langgraph_engram.memory import Memory
+from langgraph_engram.settings import Settings, UpdateSettings
+from langgraph_engram.stores import snapshots
+from tests.failing import Failing
 
 OTHERS = [f"user{number}" for number in range(4)]
 STEMS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau", "Vesperine", "Oxlorne", "Tambrick", "Yarrowdel")
@@ -109,3 +113,56 @@ def answers(memory):
         for question in QUESTIONS
         for ask in (memory.search, memory.recall)
     ]
+
+
+@pytest.mark.parametrize("approve", [[], ["SUPERSEDE", "MERGE", "CONFLICT"]], ids=["done", "waiting, reopened"])
+def test_of_a_forgotten_user_no_file_holds_a_word(tmp_path, monkeypatch, approve):
+    """Fifty words are in files before and none is after, while the memory is open, closed, and written to again."""
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
+    home, encoder = tmp_path / "home", Failing()
+
+    def opened():
+        return Memory(home / "s", "rules", encoder=encoder, settings=Settings(update=UpdateSettings(approve=approve)))
+
+    def forget(memory):
+        return answers(memory), found_in(home), memory.forget(user_id="ana"), found_in(home)
+
+    with opened() as memory:
+        for user in OTHERS[:2]:
+            remember_other(memory, user)
+        remember_planted(memory, encoder)
+        for user in OTHERS[2:]:
+            remember_other(memory, user)
+        if not approve:
+            before, planted, receipt, open_after = forget(memory)
+    if approve:
+        with opened() as memory:
+            before, planted, receipt, open_after = forget(memory)
+    closed_after = found_in(home)
+    with opened() as memory:
+        after = answers(memory)
+        for number in range(12):
+            memory.remember([{"speaker": "Kim", "text": f"I read page {number}."}], user_id="user0", session_id="more")
+        findings = memory.doctor().findings
+
+    assert len({word for word, _ in planted}) >= 40
+    assert receipt.residue == []
+    assert (open_after, closed_after, found_in(home)) == ([], [], [])
+    assert after == before
+    assert findings == []
+
+
+def test_the_search_finds_what_is_hidden(tmp_path):
+    """The test above can fail: a word is found in every form that it looks for."""
+    word = PLANTED[0]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", word)
+    written = [
+        word.encode(), word.encode("utf-16"), base64.b64encode(f"a{word}bc".encode()), packed.getvalue(),
+        gzip.compress(word.encode()), b"page" + zlib.compress(word.encode()) + b"rest",
+    ]  # fmt: skip
+
+    for number, content in enumerate(written):
+        (tmp_path / "a").write_bytes(content)
+        assert {found for found, _ in found_in(tmp_path)} == {word}, number

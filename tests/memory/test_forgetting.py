@@ -89,18 +89,6 @@ def test_to_forget_a_user_without_memories_gives_zeros(memory):
     ]
 
 
-@pytest.mark.parametrize("named", ["session_id", "turn_id", "record_id"])
-def test_an_unknown_name_is_an_error_that_names_it(memory, named):
-    """A mistyped name must not look like a thing that is forgotten."""
-    moved(memory)
-    before = all_shown(memory)
-
-    with pytest.raises(InvalidInput, match=f"unknown {named.removesuffix('_id')} 'nothing'"):
-        memory.forget(user_id="ana", **{named: "nothing"})
-
-    assert all_shown(memory) == before
-
-
 def test_names_are_checked(memory):
     """An empty name is none, a record is forgotten by itself, and a name that several turns bear is not enough."""
     for day in (1, 2):

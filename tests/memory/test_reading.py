@@ -137,46 +137,30 @@ def test_a_stream_has_an_async_method(memory):
     assert asyncio.run(memory.ashow("turns", "ana")) == memory.show("turns", "ana")
 
 
-def test_the_answer_streams_word_by_word(tmp_path):
-    """A chat model's answer comes in chunks, and no JSON of another question among them."""
-    chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
-    direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
-    where = tmp_path / "store"
-    with Memory(where, "rules", encoder="hashing") as opened:
-        opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
-
-    with Memory(where, chat, encoder="hashing", settings=direct) as opened:
-        updates = list(opened.stream("Where does Ana live?", user_id="ana"))
-
-    chunks = [update.text for update in updates if update.text]
-    assert len(chunks) > 1
-    assert "".join(chunks) == updates[-1].recollection.answer == "She lives in Oslo [1]."
-
-
 @pytest.mark.parametrize(
-    ("replies", "streamed"),
+    ("sufficiency", "replies", "step"),
     [
-        (["In Oslo [1]."], {"judge_sufficiency": "In Oslo [1]."}),
-        ([UNKNOWN, '{"numbers": [1]}', "In Oslo [1]."], {"write_answer": "In Oslo [1]."}),
-        ([UNKNOWN, '{"numbers": [1]}', UNKNOWN], {"write_answer": UNKNOWN}),
+        ("judged", ["In Oslo [1]."], "judge_sufficiency"),
+        ("judged", [UNKNOWN, '{"numbers": [1]}', "In Oslo [1]."], "write_answer"),
+        ("judged", [UNKNOWN, '{"numbers": [1]}', UNKNOWN], "write_answer"),
+        ("always", ["She lives in Oslo [1]."], "write_answer"),
     ],
 )
-def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, streamed):
-    """What light memory answers is streamed at once; that it does not suffice is no answer."""
+def test_an_answer_streams_word_by_word_and_nothing_else_does(tmp_path, sufficiency, replies, step):
+    """What light memory answers is streamed at once; that it does not suffice is no answer, nor is any JSON."""
     chat = GenericFakeChatModel(messages=iter([AIMessage(reply) for reply in replies]))
-    light = preset("engram").model_copy(update={"deep": DeepSettings(reflect=False)})
+    settings = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency=sufficiency, reflect=False)})
     where = tmp_path / "store"
     with Memory(where, "rules", encoder="hashing") as opened:
         opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
 
-    with Memory(where, chat, encoder="hashing", settings=light) as opened:
+    with Memory(where, chat, encoder="hashing", settings=settings) as opened:
         updates = list(opened.stream("Where does Ana live?", user_id="ana"))
 
-    texts = {
-        step: "".join(update.text for update in updates if update.step == step)
-        for step in {update.step for update in updates}
-    }
-    assert {step: text for step, text in texts.items() if text} == streamed
+    chunks = [update for update in updates if update.text]
+    assert {update.step for update in chunks} == {step}
+    assert "".join(update.text for update in chunks) == updates[-1].recollection.answer == replies[-1]
+    assert len(chunks) > 1
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
@@ -218,13 +202,6 @@ def test_a_search_ends_where_relevance_does_and_fills_its_budget_when_asked_to(t
     assert "cello" in shown.evidence[0].text
     assert len(shown.evidence) < len(everything.evidence)
     assert everything.evidence[: len(shown.evidence)] == shown.evidence
-
-
-@pytest.mark.parametrize("stop", [-0.1, 1.5, True, "0"])
-def test_a_stop_is_a_share(memory, stop):
-    """What is no share is refused with what to give."""
-    with pytest.raises(InvalidInput, match=r"stop is .*: give a number from 0, for no end, to 1"):
-        memory.search("Where does Ana live?", user_id="ana", stop=stop)
 
 
 @pytest.mark.parametrize("ask", ["search", "recall"])

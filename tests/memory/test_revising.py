@@ -11,29 +11,18 @@ from langgraph_engram.consolidation.approval import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
-from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 HOMES = ("Lisbon", "Porto", "Faro")
 BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
 ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))
-
-
-@pytest.fixture(scope="module")
-def memory():
-    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(request):
-    return request.node.name
 
 
 def remember_day(memory, user, text, day):
@@ -257,7 +246,7 @@ def waiting(tmp_path, user):
             self.open()
 
         def open(self, settings=ASKING):
-            model = FakeModel([lambda question: RULES[type(question)](question)] * 200)
+            model = FakeModel([by_rule] * 200)
             self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=settings)
             self.asked = model.asked
 
@@ -383,20 +372,10 @@ def test_another_user_approves_nothing(waiting, user):
         waiting.memory.approve(waiting.receipts[1].run_id, "approve", user_id="another")
 
 
-def test_kinds_that_need_no_approval_do_not_wait(user):
-    """Where only merges wait, a change of home is carried out at once."""
-    settings = Settings(update=UpdateSettings(approve=["MERGE"]))
-    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
-        receipts = moved(memory, user, *HOMES[:2])
-
-        assert receipts[1].pending == 0
-        assert "superseded" in standing(memory, user).values()
-
-
 def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
     """It cannot wait, and says so before a model is asked."""
     moved(memory, user, HOMES[0])
-    model = FakeModel([lambda question: RULES[type(question)](question)] * 20)
+    model = FakeModel([by_rule] * 20)
     graph = build_write_graph(memory.store, model, ASKING)
     message = Message(speaker="Ana", text="I live in Porto.")
 

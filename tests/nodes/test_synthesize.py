@@ -39,15 +39,6 @@ def near(record):
     return [record(0, "Ana camps."), record(1, "Ana swims.")]
 
 
-def test_a_short_open_session_waits(keep, near, event, synthesize):
-    """Less than an hour and not closed: nothing is written, nothing asked."""
-    keep(records=near, events=[event(0, 0, 1)])
-
-    asked, update, kept = synthesize()
-
-    assert (asked, update["synthesis_ids"], kept) == ([], [], [])
-
-
 @pytest.mark.parametrize(("settings", "kept_text"), [({}, "quoted"), ({"method": "written"}, "written")])
 def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
     """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
@@ -187,13 +178,6 @@ def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, turn, near, ev
     assert (update["synthesis_ids"], kept) == ([], [])
     assert (task.step, task.turn_ids, task.reason) == ("synthesize", ["t0", "t1"], reason)
     assert len(synthesize()[2]) == 1
-
-
-def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
-    """Where syntheses are off, none is written."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    assert synthesize(enabled=False)[0] == []
 
 
 def test_relations_are_summarized_too(keep, near, record, event, synthesize):

@@ -1,7 +1,7 @@
 """Give one example of each question, made of a short conversation of two people."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,9 +23,9 @@ from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.schema import Evidence, Intent, Record, Turn
+from langgraph_engram.schema import Evidence, Intent, Turn
+from tests.conftest import NOON, make_record, make_turn
 
-NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 SAID = (
     ("Ana", "I went camping by the lake yesterday.", []),
     ("Ben", "Lovely! Was it cold?", ["a red tent under pines"]),
@@ -33,37 +33,21 @@ SAID = (
 )
 
 
-def turns_of(said: tuple[tuple[str, str, list[str]], ...]) -> tuple[Turn, ...]:
+Said = tuple[tuple[str, str, list[str]], ...]
+
+
+def turns_of(said: Said, said_at: datetime | None) -> tuple[Turn, ...]:
     return tuple(
-        Turn(
-            turn_id=f"t{seq}",
-            session_id="s",
-            seq=seq,
-            role="user",
-            speaker=speaker,
-            text=text,
-            captions=captions,
-            said_at=NOON + timedelta(days=seq // 2),
-        )
+        make_turn(seq, text, speaker=speaker, captions=captions, said_at=said_at and said_at + timedelta(days=seq // 2))
         for seq, (speaker, text, captions) in enumerate(said)
     )
 
 
-def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) -> dict[str, Question[Any]]:
+def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> dict[str, Question[Any]]:
     """Give one question of each kind about what was said, by name."""
-    turns = turns_of(said)
+    turns = turns_of(said, said_at)
     records = tuple(
-        Record(
-            record_id=turn.turn_id,
-            memory_type="fact",
-            content=f"{turn.speaker}: {turn.text}",
-            mentioned_at=turn.said_at,
-            speaker=turn.speaker,
-            session_id="s",
-            event_id="e",
-            seq=turn.seq,
-            source_turn_ids=[turn.turn_id],
-        )
+        make_record(turn.seq, f"{turn.speaker}: {turn.text}", mentioned_at=turn.said_at, speaker=turn.speaker)
         for turn in turns
     )
     evidence = tuple(

@@ -1,26 +1,19 @@
 """Sentences are numbered so that a model can point at them, and stand alone after their speaker's name."""
 
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.rendering import number_sentences
-from langgraph_engram.schema import Turn
-
-NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+from tests.conftest import make_turn
 
 
 def said(*texts, captions=()):
     return [
-        Turn(
-            turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker=speaker, text=text, said_at=NOON,
-            captions=list(captions),
-        )
+        make_turn(seq, text, speaker=speaker, captions=list(captions))
         for seq, (speaker, text) in enumerate(line.split(": ", 1) for line in texts)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +54,7 @@ def test_times_are_written_out():
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=6))
 def test_numbers_are_one_to_n_in_order(texts):
     """Whatever is said, no number is missing and none comes twice."""
-    turns = [Turn(turn_id=str(seq), session_id="s", seq=seq, role="user", speaker="Ana", text=text, said_at=NOON)
-             for seq, text in enumerate(texts)]  # fmt: skip
+    turns = [make_turn(seq, text) for seq, text in enumerate(texts)]
 
     numbers = [sentence.number for sentence in number_sentences(turns) if sentence.number]
 

@@ -6,34 +6,19 @@ import pytest
 
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.schema import Evidence, Intent, Record, Turn
+from langgraph_engram.schema import Evidence, Intent
+from tests.conftest import make_record, make_turn
 
 NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
 
 
 def said(seq, text, days=0):
-    return Turn(
-        turn_id=f"t{seq}",
-        session_id="s",
-        seq=seq,
-        role="user",
-        speaker="Ana",
-        text=text,
-        said_at=NOON + timedelta(days=days),
-    )
+    return make_turn(seq, text, said_at=NOON + timedelta(days=days))
 
 
 def piece(number, *turns, **told):
-    record = Record(
-        record_id=f"r{number}",
-        content=f"Ana: piece {number}",
-        mentioned_at=turns[-1].said_at if turns else NOON,
-        session_id="s",
-        event_id="e",
-        seq=turns[-1].seq if turns else 0,
-        source_turn_ids=[turn.turn_id for turn in turns],
-        **told,
-    )
+    fields = {"mentioned_at": turns[-1].said_at, "source_turn_ids": [turn.turn_id for turn in turns]}
+    record = make_record(number, f"Ana: piece {number}", **fields, **told)
     return Evidence(evidence_id=record.record_id, text=record.content, record=record, turns=list(turns))
 
 

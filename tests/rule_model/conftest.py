@@ -1,13 +1,12 @@
 """Fixtures that make turns, records, evidence and intents."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from langgraph_engram.schema import Evidence, Intent, Record, Turn
-
-NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+from langgraph_engram.schema import Evidence, Record, Turn
+from tests.conftest import NOON, make_record, make_turn
 
 
 @pytest.fixture
@@ -16,18 +15,7 @@ def turns() -> Callable[..., tuple[Turn, ...]]:
 
     def make(*lines: str) -> tuple[Turn, ...]:
         said = [line.split(": ", 1) for line in lines]
-        return tuple(
-            Turn(
-                turn_id=f"t{seq}",
-                session_id="s",
-                seq=seq,
-                role="user",
-                speaker=speaker,
-                text=text,
-                said_at=NOON + timedelta(minutes=seq),
-            )
-            for seq, (speaker, text) in enumerate(said)
-        )
+        return tuple(make_turn(seq, text, speaker=speaker) for seq, (speaker, text) in enumerate(said))
 
     return make
 
@@ -37,11 +25,8 @@ def record() -> Callable[..., Record]:
     """Make a record of what Ana said, so many days after noon on 8 May 2023."""
 
     def make(content: str, day: int = 0, **fields: object) -> Record:
-        known = {"record_id": f"{content}-{day}", "session_id": "s", "event_id": "e", "seq": day}
-        defaults = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(days=day)}
-        return Record.model_validate(
-            {**known, **defaults, "source_turn_ids": [f"t{day}"], "content": content, **fields}
-        )
+        known = {"record_id": f"{content}-{day}", "mentioned_at": NOON + timedelta(days=day)}
+        return make_record(day, content, **{**known, **fields})
 
     return make
 
@@ -58,16 +43,6 @@ def passages(record: Callable[..., Record]) -> Callable[..., tuple[Evidence, ...
             Evidence(evidence_id=record.record_id, text=record.content, record=record, score=1 / rank)
             for rank, record in enumerate(records, start=1)
         )
-
-    return make
-
-
-@pytest.fixture
-def intent() -> Callable[..., Intent]:
-    """Make an intent whose anchor is its query."""
-
-    def make(query: str, **fields: object) -> Intent:
-        return Intent.model_validate({"query": query, "anchor": query, **fields})
 
     return make
 

@@ -7,19 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.papers.esmem import coupling
 from langgraph_engram.segmentation import boundary_model
 from langgraph_engram.segmentation.boundary_model import (
     FEATURES,
-    MIN_PROBABILITY,
     BoundaryDetector,
     boundary_features,
-    coherence,
-    coherence_weight,
     load_model,
-    own_threshold,
     peaks,
-    sharpen,
 )
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.text.questions import read_cues
@@ -54,45 +48,6 @@ def test_less_coherence_is_a_likelier_boundary():
 
     assert unlike[2] > max(alike)
     assert int(np.argmax(unlike)) == 2
-
-
-def test_coherence_of_one_turn_a_side_is_the_correlation_behind_the_coupling():
-    """The coupling is -0.5 ln(1 - rho^2) of the same rho, where that is not below zero."""
-    centred = VECTORS.astype(np.float64) - VECTORS.mean(axis=1, keepdims=True)
-
-    rho = coherence(centred @ centred.T, 1)
-
-    assert coupling(VECTORS[:-1], VECTORS[1:]) == pytest.approx(-0.5 * np.log(1 - np.clip(rho, 0, 1) ** 2), abs=1e-5)
-
-
-def test_constant_vectors_cohere_with_nothing():
-    """A vector without direction has no correlation; nothing becomes NaN."""
-    found = boundary_features([read_cues("Hi")] * 4, np.ones((4, 8), dtype=np.float32))
-
-    assert np.isfinite(found).all()
-    assert found[:, FEATURES.index("coherence_1")] == pytest.approx(0)
-
-
-@given(PROBABILITIES, st.permutations("ABC"), st.data())
-def test_sharpening_lowers_and_never_raises(found, names, data):
-    """A kind that seldom opens a subject counts less, whatever its name; one kind alone changes nothing."""
-    kinds = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(found), max_size=len(found)))
-
-    lowered = sharpen(found, kinds)
-
-    assert ((lowered >= 0) & (lowered <= 1)).all()
-    assert (lowered <= np.clip(found, 1e-6, 1) + 1e-9).all()
-    assert np.array_equal(sharpen(found, ["A"] * len(found)), found)
-    assert sharpen(found, [names["ABC".index(kind)] for kind in kinds]) == pytest.approx(lowered)
-
-
-def test_a_plain_dialogue_is_cut_only_where_it_is_plain():
-    """The threshold is half of the F1 it can reach, and never below the least."""
-    plain, dim = np.array([0.99, 0.01, 0.01, 0.99]), np.array([0.05, 0.06, 0.05])
-
-    assert own_threshold(plain, 1.0) == pytest.approx(0.495, abs=0.01)
-    assert own_threshold(dim, 1.0) == MIN_PROBABILITY
-    assert own_threshold(plain, 0.0) == MIN_PROBABILITY
 
 
 @given(PROBABILITIES, st.floats(0, 1))
@@ -142,16 +97,6 @@ def test_a_turn_that_comes_alone_is_judged_by_what_came_before(track, said):
 
     assert cuts[3]
     assert sum(cuts) <= 2
-
-
-@pytest.mark.parametrize(("lowest", "weight"), [(0.8, 0.0), (0.5, 0.0), (0.25, 0.5), (0.0, 1.0), (-0.5, 1.0)])
-def test_the_more_contrast_the_more_coherence_counts(lowest, weight):
-    """Nothing up to the least range, all from twice that on; a single gap has no contrast."""
-    features = np.zeros((3, len(FEATURES)))
-    features[:, FEATURES.index("coherence_2")] = [1.0, 0.9, lowest]
-
-    assert coherence_weight(features) == pytest.approx(weight)
-    assert coherence_weight(features[:1]) == 0
 
 
 def test_where_subjects_are_far_apart_coherence_decides(track, turn, monkeypatch):

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Boundary, Event, Record, Turn
+from langgraph_engram.schema import Boundary, Record
 from langgraph_engram.segmentation.events import EventBuilder
 from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, TURNS, ScopeIndex
+from tests.conftest import make_event, make_turn
 
 BUILDER = EventBuilder("scope")
 ENCODER = HashingEncoder(8)
@@ -22,7 +23,7 @@ def index_of(turns, events):
 
 
 def turn(seq):
-    return Turn(turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker="Ana", text=f"turn {seq}")
+    return make_turn(seq, f"turn {seq}", session_id="s", said_at=None)
 
 
 def cut(turn_ids, cuts, name):
@@ -30,22 +31,16 @@ def cut(turn_ids, cuts, name):
     edges = [0, *sorted(cut for cut in cuts if cut < len(turn_ids)), len(turn_ids)]
     spans = [turn_ids[start:end] for start, end in pairwise(edges) if start < end]
     return [
-        Event(
-            event_id=f"{name}-{ids[0]}",
-            session_id="s",
-            seq=seq,
-            kind="event",
-            turn_ids=ids,
-            topics=[f"{name} {seq}"],
+        event(
+            seq, *ids, event_id=f"{name}-{ids[0]}", topics=[f"{name} {seq}"],
             status="open" if seq == len(spans) - 1 else "closed",
         )
         for seq, ids in enumerate(spans)
-    ]
+    ]  # fmt: skip
 
 
 def event(seq, *turn_ids, **fields):
-    known = {"event_id": f"e{seq}", "session_id": "s", "kind": "event", "turn_ids": list(turn_ids)}
-    return Event.model_validate({**known, "seq": seq, **fields})
+    return make_event(seq, session_id="s", turn_ids=list(turn_ids), **fields)
 
 
 def after(stored, written):

@@ -24,28 +24,6 @@ TOKENS = {f"token-of-{name}": name for name in (*OTHERS, *USERS)} | {
 JWT_SECRET = "a secret that is long enough for HS256"
 PATIENCE = 120
 """Seconds until a server must be up: generous, since machines that run tests are busy."""
-PROBE = """
-from typing_extensions import TypedDict
-
-from langgraph.graph import START, StateGraph
-
-
-class State(TypedDict, total=False):
-    name: str
-    error: str
-
-
-def load(state: State) -> State:
-    try:
-        __import__(state["name"])
-    except ImportError as error:
-        return {"error": str(error)}
-    return {"error": ""}
-
-
-graph = StateGraph(State).add_node("load", load).add_edge(START, "load").compile()
-"""
-
 OWN_GRAPH = """
 from typing_extensions import TypedDict
 
@@ -148,9 +126,7 @@ def opened(tmp_path_factory):
     """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
     folder = tmp_path_factory.mktemp("opened")
     configuration = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
-    (folder / "probe.py").write_text(PROBE)
     configuration["dependencies"] = [str(ROOT)]
-    configuration["graphs"]["probe"] = "./probe.py:graph"
     (folder / "langgraph.json").write_text(json.dumps(configuration))
     command = ["langgraph_cli", "dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "10"]
     waiting = json.dumps({"update": {"approve": ["SUPERSEDE", "MERGE"]}})
@@ -164,12 +140,6 @@ def guarded(tmp_path_factory):
     (folder / "mine.py").write_text(OWN_GRAPH)
     command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
     yield from serve(folder, command, ENGRAM_TOKENS=json.dumps(TOKENS), ENGRAM_JWT_SECRET=JWT_SECRET)
-
-
-@pytest.fixture
-def user(request):
-    """A user of this test alone, on a server without tokens."""
-    return request.node.name
 
 
 def said(text, day=1, session="s1", **whose):

@@ -7,12 +7,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from langgraph_engram.memory import Memory
 from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
-from langgraph_engram.server.inspector.views import PAGE_ITEMS, sources_of
+from langgraph_engram.server.inspector.views import PAGE_ITEMS
 from langgraph_engram.stores.base import Changes
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
@@ -25,17 +24,6 @@ def browser(memory):
     """A browser on this machine, at the inspector of a memory, without tokens."""
     app = Starlette(routes=inspector_routes(lambda: memory, Credentials()))
     return TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
-
-
-@pytest.fixture(scope="module")
-def memory():
-    with Memory("memory:", "rules", "engram", encoder="hashing") as opened:
-        yield opened
-
-
-@pytest.fixture
-def user(request):
-    return request.node.name
 
 
 @pytest.fixture
@@ -161,16 +149,6 @@ def test_a_page_is_limited_and_all_pages_together_are_everything(memory, site, u
     assert 'rel="next"' not in pages[2]
 
 
-def test_the_newest_session_comes_first(memory, site, user):
-    """Within a session things stay as they were said."""
-    say(memory, user, "I camped at Lake Bled.", day=1)
-    say(memory, user, "I play the cello.", day=2)
-
-    shown = site.get()
-
-    assert shown.index("<span>I play") < shown.index("<span>I camped")
-
-
 def test_a_record_is_shown_with_the_turns_it_comes_from(memory, site, user):
     """As they were said, and no others."""
     say(memory, user, "Good morning.", "It rains. I camped at Lake Bled with Joao.", "We should go there again.")
@@ -181,15 +159,6 @@ def test_a_record_is_shown_with_the_turns_it_comes_from(memory, site, user):
     assert "It rains. I camped at Lake Bled with Joao." in shown
     assert found.record_id in shown
     assert "Good morning." not in shown
-
-
-def test_sources_stand_session_by_session_in_their_order(store, scope, turn, record):
-    """Whatever the order in which a record cites them; what is not stored any more is left out."""
-    turns = [turn(seq, f"Line {seq}.") for seq in range(3)]
-    store.commit(scope, Changes(turns=turns[:2]))
-    cited = record(1, "Line.", source_turn_ids=[turns[seq].turn_id for seq in (1, 2, 0)])
-
-    assert [source.seq for source in sources_of(cited, store.index(scope))] == [0, 1]
 
 
 def test_a_conversation_shows_every_turn_page_by_page(memory, site, user, turn):

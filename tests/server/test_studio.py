@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -136,14 +135,6 @@ def test_no_address_of_a_private_network_is_told_of_a_run(opened, user, address)
     assert httpx.post(f"{opened.url}/runs/wait", json=run, timeout=60).status_code == 422
 
 
-@pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "stores"])
-def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
-    """The server puts the repository on Python's path; a folder of ours is still imported under its full name alone."""
-    output = opened.client().runs.wait(None, "probe", input={"name": name})
-
-    assert f"import langgraph_engram.{name}" in output["error"]
-
-
 def test_nothing_blocks_the_event_loop(opened, user):
     """The development server refuses blocking calls, and says so in its log; pages of the inspector are none."""
     opened.client().runs.wait(None, "remember", input=said("I teach maths.", user_id=user))
@@ -198,18 +189,6 @@ def test_the_example_of_the_sdk_runs(guarded, capsys):
     assert steps.startswith("identify -> parse_intent -> light_retrieve")
     assert "Lake Bled" in output
     assert "sister" in " ".join(chatted)
-
-
-def test_a_dockerfile_can_be_made(tmp_path):
-    """Without a network: what is deployed is what is served here."""
-    command = [sys.executable, "-m", "langgraph_cli", "dockerfile", str(tmp_path / "Dockerfile")]
-    environment = {**os.environ, "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
-
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
-
-    written = (tmp_path / "Dockerfile").read_text()
-    assert "langgraph_engram.server:remember" in written
-    assert "langgraph_engram.server.auth:auth" in written
 
 
 def test_naming_the_graphs_is_light():

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -15,9 +15,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
+from tests.conftest import NOON
 
 StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
-NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -80,32 +80,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, encoder: HashingEncode
     opened = open_store(location or request.getfixturevalue("server"), encoder)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def turn() -> Callable[..., Turn]:
-    """Make a turn of a session that starts at noon, a minute a turn."""
-
-    def make(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
-        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
-        return Turn.model_validate(
-            {**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields}
-        )
-
-    return make
-
-
-@pytest.fixture
-def record() -> Callable[..., Record]:
-    """Make a record of a session that starts at noon, a minute a record."""
-
-    def make(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
-        known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
-        return Record.model_validate(
-            {**known, "seq": seq, "content": content, "mentioned_at": NOON + timedelta(minutes=seq), **fields}
-        )
-
-    return make
 
 
 @pytest.fixture

@@ -37,17 +37,6 @@ def expected(documents, query):
     return Reference(documents, k1=K1, b=B).get_scores(query)
 
 
-@given(documents=DOCUMENTS, query=st.lists(TERMS, max_size=5))
-def test_scores_are_the_library_s_own(documents, query):
-    """Whatever the documents, empty ones among them, and the query, repeats in it."""
-    index = BM25Index(documents)
-
-    scores = index.get_scores(query)
-
-    assert scores == pytest.approx(expected(documents, query), abs=1e-12)
-    assert (scores >= 0).all()
-
-
 @given(documents=DOCUMENTS, terms=st.sets(TERMS))
 def test_matching_terms_are_counted(documents, terms):
     """Each term counts once, however often a document repeats it."""
@@ -118,18 +107,3 @@ def test_the_terms_of_a_document_are_known(first, second, change):
         assert set(lexical.terms_in_more_than(1)) == {
             term for term in "abcdefgh" if sum(term in document for document in documents) > 1
         }
-
-
-@given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8), query=st.lists(TERMS, max_size=6))
-def test_a_restored_index_grows_as_any_other(first, second, change, query):
-    """The version before stays as it was."""
-    before = BM25Index(first)
-    restored = BM25Index.restored(before.names, before.postings(), len(before))
-
-    grown = restored.extended(second)
-    if first:
-        grown = grown.replaced([0], [change])
-
-    assert restored.get_scores(query) == pytest.approx(BM25Index(first).get_scores(query))
-    documents = [change, *first[1:], *second] if first else second
-    assert grown.get_scores(query) == pytest.approx(BM25Index(documents).get_scores(query))

@@ -192,17 +192,6 @@ def test_an_empty_commit_is_harmless(store, scope):
     assert set(map(len, held(store, scope).values())) == {0}
 
 
-def test_each_commit_has_a_revision_of_its_own(store, scope, turn):
-    """So what is derived from an index can be known to be outdated."""
-    revisions = [store.index(scope).revision]
-
-    for seq in range(3):
-        store.commit(scope, Changes(turns=[turn(seq)]))
-        revisions.append(store.index(scope).revision)
-
-    assert len(set(revisions)) == 4
-
-
 def test_an_index_is_handed_out_again_by_its_revision(store, scope, turn):
     """What a run began on is there after further commits, and gone with what is removed: then it is the present one."""
     store.commit(scope, Changes(turns=[turn(0)]))

@@ -11,27 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Synthesis, Turn
-from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, RecordIndex, ScopeIndex, TurnIndex
+from langgraph_engram.stores.index import RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
+from tests.conftest import make_turn
 
 ENCODER = HashingEncoder(512)
 
 
 def with_items(index, *items):
     return index.with_items(items, ENCODER.encode([item.indexed_text for item in items]))
-
-
-def test_items_are_found_by_id_and_position(turn):
-    """An item stays where it was first put."""
-    index = with_items(with_items(TurnIndex(TURNS), turn(0), turn(1)), turn(2))
-
-    assert len(index) == 3
-    assert "t1" in index
-    assert index.get("t9") is None
-    assert index.items[index.position("t2")] is index.get("t2")
-    with pytest.raises(KeyError):
-        index.position("t9")
 
 
 def test_an_empty_index_scores_nothing():
@@ -41,15 +29,6 @@ def test_an_empty_index_scores_nothing():
     assert index.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
     assert index.bm25(["camp"]).shape == index.order().shape == index.places.shape == (0,)
     assert index.active.shape == index.event_start.shape == (0,)
-
-
-def test_scores_are_in_the_order_of_items(turn):
-    """Cosine and BM25 are highest for the item that matches the query."""
-    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"), turn(2, "soup"))
-
-    assert index.bm25(["camp"]).argmax() == 1
-    assert index.cosine(ENCODER.encode(["camping"])).argmax() == 1
-    assert index.cosine(index.vectors[1])[1] == pytest.approx(1)
 
 
 def test_replacing_changes_text_and_vector_in_place(turn):
@@ -161,15 +140,6 @@ def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
     assert (ScopeIndex().turns.speakers, ScopeIndex().turns.newest) == ([], None)
 
 
-def test_a_long_narrative_is_found_by_its_sentences():
-    """Its vector is theirs; a short one has its own."""
-    short = Synthesis(synthesis_id="y", text="Ana moved. Ben stayed.", covered_record_ids=[])
-    long = short.model_copy(update={"text": "Ana walked along the shore for a while. " * 30})
-
-    assert SYNTHESES.texts_of(short) == [short.text]
-    assert SYNTHESES.texts_of(long) == ["Ana walked along the shore for a while."] * 30
-
-
 def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
     """An earlier version keeps its own; a value that it depends on makes it anew."""
     asked = []
@@ -197,19 +167,7 @@ def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
 )
 def test_order_and_neighbours_are_the_same_however_items_were_put(order, sizes, sessions):
     """In batches, late ones among them, each read in between: as if they were put at once and sorted."""
-    start = datetime(2024, 1, 1)
-    turns = [
-        Turn(
-            turn_id=f"t{n}",
-            session_id=sessions[n],
-            seq=n,
-            role="user",
-            speaker="Ana",
-            text="a",
-            said_at=start + timedelta(n),
-        )
-        for n in order
-    ]
+    turns = [make_turn(n, "a", session_id=sessions[n]) for n in order]
     index, left = TurnIndex(TURNS), list(turns)
     for size in [*sizes, 12]:
         batch, left = left[:size], left[size:]

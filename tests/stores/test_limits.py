@@ -1,7 +1,5 @@
 """A store holds in memory what its settings have room for, and finds the same whatever they say."""
 
-import gc
-import tracemalloc
 from weakref import ref
 
 import pytest
@@ -102,27 +100,3 @@ def test_closing_frees_the_indexes(tmp_path, encoder, changes):
 
     assert shared
     assert [index() for index in held] == [None, None, None]
-
-
-def test_the_estimate_is_near_what_an_index_takes(encoder, changes, turn, record):
-    """Within a third of what Python counts, with all items read."""
-    many = Changes(
-        turns=[turn(number, f"I planted tree {number} in Oslo.") for number in range(400)],
-        records=[record(number, f"Ana planted tree {number}.", keywords=[f"tree{number}"]) for number in range(400)],
-    )
-    store = open_store("memory:", encoder)
-    store.commit(SCOPES[1], changes)
-    store.index(SCOPES[1])
-    store.commit(SCOPES[0], many)
-    del many
-    gc.collect()
-    tracemalloc.start()
-
-    index = store.index(SCOPES[0])
-    list(index.turns.items), list(index.records.items)
-    gc.collect()
-    taken = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-
-    assert 0.67 < index.nbytes / taken < 1.5
-    store.close()

@@ -8,8 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderMismatch, StoreError
+from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores import folders, snapshots
@@ -205,51 +204,6 @@ def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, 
     other.close()
 
 
-def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
-    """A command line asks for it again; the others of a server are read from the rows in a moment."""
-    monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
-    other = Scope(user_id="ben")
-    write(folder, changes, encoder)
-    write(folder, changes, encoder, other)
-    assert [path.stem for path in files(folder)] == sorted(map(snapshots.scope_hash, (SCOPE, other)))
-    store = open_store(folder, encoder)
-    store.commit(other, changes)
-    store.commit(SCOPE, changes)
-    store.index(other)
-    store.index(SCOPE)
-
-    store.close()
-
-    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
-
-
-def test_what_was_derived_before_a_write_is_kept(folder, changes, encoder, record):
-    """A later process derives what the new items lack, and nothing of the others again."""
-    asked = []
-
-    def derive(store):
-        asked.clear()
-        records = store.index(SCOPE).records
-        lengths = records.column("probe", lambda item: asked.append(item.record_id) or len(item.content), np.intp)
-        terms = records.terms("probe_terms", lambda item: asked.append(item.record_id) or [item.record_id])
-        return lengths.tolist(), [terms.positions(item.record_id).tolist() for item in records.items]
-
-    write(folder, changes, encoder)
-    store = open_store(folder, encoder)
-    derive(store)
-    store.commit(SCOPE, Changes(records=[record(9_000, "Ana: One more.")]))
-    store.close()
-
-    store = open_store(folder, encoder)
-    lengths, positions = derive(store)
-    records = store.index(SCOPE).records.items
-
-    assert asked == ["r9000", "r9000"]
-    assert lengths == [len(item.content) for item in records]
-    assert positions == [[position] for position in range(len(records))]
-    store.close()
-
-
 def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):
     """A search derives more than is in it, and the scope is too small to write it anew, or the disk is full."""
     write(folder, changes, encoder)
@@ -289,13 +243,6 @@ def test_what_a_snapshot_took_on_the_disk_is_overwritten_when_another_is_written
 def full_disk(_):
     """Fail as a write to a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_another_encoder_is_refused_at_once(folder, changes, encoder):
-    """Whatever Chroma has not been asked yet."""
-    write(folder, changes, encoder)
-    with pytest.raises(EncoderMismatch):
-        open_store(folder, HashingEncoder(32))
 
 
 def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):

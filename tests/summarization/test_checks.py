@@ -4,19 +4,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.schema import Record
 from langgraph_engram.summarization.writing import narrative_fault
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
 
 @pytest.fixture
-def camps():
+def camps(record):
     """Two records with numbers in words and digits, one with a day of its own."""
-    fields = {"session_id": "s", "event_id": "e", "source_turn_ids": ["t"], "mentioned_at": MAY}
     return [
-        Record(record_id="a", seq=0, content="Ana: Twelve of us ran 10 km yesterday (7 May 2023).", **fields),
-        Record(record_id="b", seq=1, content="Ana: We raised 1,200 euros.", event_start=MAY, **fields),
+        record(0, "Ana: Twelve of us ran 10 km yesterday (7 May 2023)."),
+        record(1, "Ana: We raised 1,200 euros.", event_start=MAY),
     ]
 
 

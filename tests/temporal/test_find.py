@@ -57,6 +57,8 @@ Wed | I ran daily for [the past week]. | 5 to 12 July 2023
 Wed | I ran in [the last two weeks]. | 28 June to 12 July 2023
 Wed | I ran in [the last month]. | 12 June to 12 July 2023
 Wed | The fair ran [from 3 to 5 May 2023]. | 3 to 5 May 2023
+Wed | The fair ran [from May to June 2023]. | May to June 2023
+Wed | The fair ran [from 2019 to 2021]. | 2019 to 2021
 Wed | The fair ran [between June 28 and July 4]. | 28 June to 4 July 2023
 Wed | The fair ran [2023-05-01/2023-05-07]. | 1 to 7 May 2023
 Wed | I lived there [from last Monday until yesterday]. | 10 to 11 July 2023

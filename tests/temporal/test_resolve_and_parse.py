@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.schema import Interval
-from langgraph_engram.temporal.datetimes import format_interval
 from langgraph_engram.temporal.find import parse_constraint, parse_time, resolve_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
@@ -119,28 +117,3 @@ def test_relative_times_are_followed_by_what_they_mean():
         "Wow! I went yesterday (11 July 2023), not on 3 May 2023 or in June 2022; back in May (May 2023) or "
         "last week (the week of 3 July 2023, the week before)... We fly next June (June 2024)."
     )
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "granularity", "name"),
-    [
-        ("2023-05-07", "2023-05-07", "day", "7 May 2023"),
-        ("2023-05-01", "2023-05-07", "week", "the week of 1 May 2023"),
-        ("2023-05-06", "2023-05-07", "weekend", "the weekend of 6 May 2023"),
-        ("2022-06-01", "2022-08-31", "season", "summer 2022"),
-        ("2022-12-01", "2023-02-28", "season", "winter 2022"),
-        ("1990-01-01", "1999-12-31", "decade", "the 1990s"),
-        ("2023-05-03", "2023-05-05", "range", "3 to 5 May 2023"),
-        ("2023-05-01", "2023-06-30", "range", "May to June 2023"),
-        ("2019-01-01", "2021-12-31", "range", "2019 to 2021"),
-    ],
-)
-def test_a_formatted_interval_is_parsed_back(first, last, granularity, name):
-    """A period is named as people name it, and the name means the same period again."""
-    start, end = datetime.fromisoformat(f"{first}T00:00:00+00:00"), datetime.fromisoformat(f"{last}T23:59:59+00:00")
-    interval = Interval(start=start, end=end)
-
-    formatted = format_interval(interval, granularity)
-
-    assert formatted == name
-    assert parse_time(formatted, None) == interval

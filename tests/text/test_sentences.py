@@ -1,7 +1,5 @@
 """Where the sentences of a chat end."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,21 +92,3 @@ def test_nothing_is_lost_but_white_space(text):
 
     assert "".join("".join(sentences).split()) == "".join(text.split())
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)
-
-
-@pytest.mark.parametrize(
-    "unit", ["word ", "a", "Hi! ", ".", "! ", "http://", "x@", "\n", "😊", "a.b", ", ", '(("', "Dr. ", "a😊 b "]
-)
-def test_time_grows_with_the_length_only(unit):
-    """Four times the text takes about four times as long, not sixteen, whatever the text is made of."""
-    sizes = (60_000, 240_000)
-
-    seconds = [min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in sizes]
-
-    assert seconds[1] <= 10 * seconds[0] + 0.05
-
-
-def _seconds(text: str) -> float:
-    start = time.process_time()
-    split_sentences(text)
-    return time.process_time() - start

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-SCRIPT = ["-m", "engram_lab.campaigns.crashes"]
+ROOT = Path(__file__).parents[3]
+SCRIPT = ["-m", "lab.tests.campaigns.crashes"]
 
 
 @pytest.mark.parametrize(
@@ -14,7 +16,7 @@ SCRIPT = ["-m", "engram_lab.campaigns.crashes"]
 )
 def test_no_kill_loses_or_doubles_anything(kills, seed):
     """After each kill and a retry, `doctor` finds nothing, and turns and items are those that were acknowledged."""
-    done = subprocess.run([sys.executable, *SCRIPT, str(kills), str(seed)], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, *SCRIPT, str(kills), str(seed)], capture_output=True, check=False, cwd=ROOT)
 
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
     figures = json.loads(done.stdout)

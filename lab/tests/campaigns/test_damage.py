@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 
-SCRIPT = ["-m", "engram_lab.campaigns.damage"]
+ROOT = Path(__file__).parents[3]
+SCRIPT = ["-m", "lab.tests.campaigns.damage"]
 FULL = """
 import json, resource, sys
 from pathlib import Path
@@ -41,7 +43,7 @@ print(json.dumps([stored, problem]))
 )
 def test_no_damage_is_served_in_silence(trials, seed):
     """Whatever byte is another and wherever a file ends, nobody is given less without being told."""
-    done = subprocess.run([sys.executable, *SCRIPT, str(trials), str(seed)], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, *SCRIPT, str(trials), str(seed)], capture_output=True, check=False, cwd=ROOT)
 
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
     figures = json.loads(done.stdout)

@@ -13,28 +13,6 @@ from langgraph_engram.integrations.store import EngramStore
 DIMENSIONS = 64
 
 
-def test_reads_see_what_was_before_the_batch(store):
-    """Wherever they are in it; then the last write to an address counts."""
-    store.put(("a",), "k", {"n": 0})
-
-    results = store.batch(
-        [
-            PutOp(("a",), "k", {"n": 1}),
-            GetOp(("a",), "k"),
-            PutOp(("a",), "k", None),
-            SearchOp(("a",)),
-            PutOp(("a",), "k", {"n": 2}),
-            PutOp(("a",), "gone", {"n": 3}),
-            PutOp(("a",), "gone", None),
-        ]
-    )
-
-    assert results[1].value == {"n": 0}
-    assert [item.value for item in results[3]] == [{"n": 0}]
-    assert store.get(("a",), "k").value == {"n": 2}
-    assert store.get(("a",), "gone") is None
-
-
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [

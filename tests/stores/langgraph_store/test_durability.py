@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked
+from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.integrations.store import EngramStore, open_store_for_server
 from langgraph_engram.memory import Memory
 
@@ -117,30 +117,6 @@ def test_items_are_indexed_with_one_encoder(folder):
     with EngramStore(folder, index=False) as store:
         assert store.get(("a",), "k").value == {"text": "camping"}
         assert [item.score for item in store.search(("a",), query="camping")] == [None]
-
-
-def test_an_opening_that_fails_leaves_nothing(tmp_path):
-    """Neither a folder nor a lock."""
-
-    class Missing:
-        @property
-        def name(self) -> str:
-            raise EncoderUnavailable("no weights")
-
-        def encode(self, texts):
-            raise AssertionError
-
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "chroma.sqlite3").write_text("no database" * 200)
-
-    with pytest.raises(EncoderUnavailable):
-        EngramStore(tmp_path / "new", encoder=Missing())
-    for _ in range(2):
-        with pytest.raises(StoreError) as caught:
-            EngramStore(tmp_path / "damaged", index=False)
-        assert not isinstance(caught.value, StoreLocked)
-
-    assert [path.name for path in tmp_path.iterdir()] == ["damaged"]
 
 
 def test_a_killed_process_loses_nothing_it_acknowledged(folder):

@@ -14,18 +14,6 @@ def keys(items):
     return [item.key for item in items]
 
 
-def test_the_nearest_comes_first(searchable):
-    """With its cosine; items of other namespaces are not shown."""
-    searchable.put(("a",), "lake", {"text": "We camped at the lake."})
-    searchable.put(("a",), "dog", {"text": "The dog likes the garden."})
-    searchable.put(("b",), "other", {"text": "We camped at the lake."})
-
-    found = searchable.search(("a",), query="camping at a lake")
-
-    assert keys(found) == ["lake", "dog"]
-    assert 1 >= found[0].score > found[1].score >= -1
-
-
 def test_items_without_vectors_come_last(searchable):
     """`index=False` takes an item out of the ranking, not out of the result."""
     searchable.put(("a",), "hidden", {"text": "camping at the lake"}, index=False)

@@ -1,4 +1,4 @@
-"""Campaigns: kill processes, damage files, and count what goes wrong."""
+"""What campaigns run in processes of their own."""
 
 import json
 import os

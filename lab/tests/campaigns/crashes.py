@@ -1,11 +1,11 @@
-"""Kill a process that writes to a memory, again and again, and count what is lost: `crashes.py KILLS SEED`.
+"""Kill a process that writes to a memory, again and again, and count what is lost.
 
-A client writes down outside of the store what it is about to do and what was acknowledged. It is killed at a random
-moment; the next one does again what was not acknowledged, as a client would, or leaves what was to be forgotten to a
-retry, which forgets all of it or nothing, and goes on. After most kills the store is
-examined: with `retry` done, `doctor` finds nothing, each turn that was acknowledged and not forgotten is stored once,
-and each item of the `EngramStore` is as it was put. The figures are printed as JSON; the exit status is 1 if anything
-was found. Nothing here has an open store when it forks.
+`python -m lab.tests.campaigns.crashes KILLS SEED`: a client writes down outside of the store what it is about to do and
+what was acknowledged. It is killed at a random moment; the next one does again what was not acknowledged, as a client
+would, or leaves what was to be forgotten to a retry, which forgets all of it or nothing, and goes on. After most kills
+the store is examined: with `retry` done, `doctor` finds nothing, each turn that was acknowledged and not forgotten is
+stored once, and each item of the `EngramStore` is as it was put. The figures are printed as JSON; the exit status is 1
+if anything was found. Nothing here has an open store when it forks.
 """
 
 import json
@@ -20,8 +20,8 @@ from random import Random
 
 from langgraph.store.base import PutOp
 
-from engram_lab.campaigns import in_child, main, start
 from engram_lab.cost import CountingModel
+from lab.tests.campaigns.children import in_child, main, start
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import Session

@@ -1,9 +1,9 @@
-"""Damage the files of a store at random, and see what becomes of it: `damage.py TRIALS SEED`.
+"""Damage the files of a store at random, and see what becomes of it.
 
-A file is cut off, or some of its bytes are others. Whoever opens the store then is told so in one line, or is answered
-as before; where an answer differs, `doctor` finds something. Each trial runs in a process of its own, for a damaged
-index may take the process with it: that is counted, and is no wrong answer. The figures are printed as JSON; the exit
-status is 1 if anything was served wrongly.
+`python -m lab.tests.campaigns.damage TRIALS SEED`: a file is cut off, or some of its bytes are others.
+Whoever opens the store then is told so in one line, or is answered as before; where an answer differs, `doctor` finds
+something. Each trial runs in a process of its own, for a damaged index may take the process with it: that is counted,
+and is no wrong answer. The figures are printed as JSON; the exit status is 1 if anything was served wrongly.
 """
 
 import json
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from engram_lab.campaigns import in_child, main
+from lab.tests.campaigns.children import in_child, main
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EngramError
 from langgraph_engram.integrations.store import EngramStore
