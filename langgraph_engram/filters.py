@@ -26,7 +26,7 @@ from langgraph_engram.schema import (
     RecordKind,
     RecordStatus,
     Scalar,
-    Standing,
+    Lasting,
     Synthesis,
     Turn,
 )
@@ -41,14 +41,14 @@ DAY_FIELDS = ("mentioned_at", "said_at", "started_at", "at", "window_start")
 CHOICES: dict[str, tuple[str, ...]] = {
     "kind": (*get_args(RecordKind), *KINDS.values()),
     "type": get_args(MemoryType),
-    "standing": get_args(Standing),
+    "lasting": get_args(Lasting),
     "status": (*get_args(RecordStatus), "open", "closed", "stale"),
 }
 """The values of the keys that have few."""
 FIELDS: dict[str, Callable[[Any], str | None]] = {
     "kind": lambda item: KINDS.get(type(item)) or item.kind,
     "type": lambda item: getattr(item, "memory_type", None),
-    "standing": lambda item: getattr(item, "standing", None),
+    "lasting": lambda item: getattr(item, "lasting", None),
     "status": lambda item: getattr(item, "status", None),
     "session": lambda item: getattr(item, "session_id", None),
     "speaker": lambda item: getattr(item, "speaker", None),

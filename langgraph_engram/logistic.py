@@ -63,12 +63,15 @@ class TextClassifier(Generic[Label]):
         models = {label: LogisticModel(tuple(stored[label]["weights"]), **stored[label]) for label in thresholds}
         return cls(models, thresholds)
 
+    def probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> Numbers:
+        """Return the probability that each text has each label, by unit vectors of shape (len(texts), d)."""
+        features = features_of(texts, vectors, self.terms)
+        return np.stack([model.probability(features) for model in self.models.values()], axis=1)
+
     def classify(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[Label | None]:
         """Return the likeliest label of each text or None, by unit vectors of shape (len(texts), d)."""
-        features = features_of(texts, vectors, self.terms)
         labels = list(self.models)
-        probabilities = np.stack([model.probability(features) for model in self.models.values()])
-        likeliest = [(labels[position], row[position]) for row in probabilities.T for position in [row.argmax()]]
+        likeliest = [(labels[row.argmax()], row.max()) for row in self.probabilities(texts, vectors)]
         return [label if probability >= self.thresholds[label] else None for label, probability in likeliest]
 
     @cached_property

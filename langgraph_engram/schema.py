@@ -18,10 +18,17 @@ NAMESPACE = UUID("6f1d5cf6-5c0e-5b5e-9d63-0f8f5d4d8a11")
 
 Role = Literal["user", "assistant", "system", "tool"]
 MemoryType = Literal["fact", "episodic", "profile"]
-Standing = Literal["instruction", "preference", "identity"]
-"""What the user says once and for all: how to be answered from now on, what they prefer, who they are."""
-STANDING = "standing"
-"""The route that finds standing statements, in the scores of evidence."""
+Lasting = Literal[
+    "instruction", "constraint", "preference", "decision", "commitment", "environment", "failed_attempt", "lesson",
+    "goal", "relationship", "state",
+]  # fmt: skip
+"""What something that the user said is good for later: how an assistant is to act from now on; what binds them (health,
+diet, money, access); what they prefer, decided, promised, work with, tried in vain, learned and want; who belongs to
+them; how things stand."""
+LASTING = "lasting"
+"""The route that finds what lasts and bears on a query whatever its words, in the scores of evidence."""
+MOST_SIGNIFICANT = 3.0
+"""The highest significance."""
 RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
 """What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
@@ -35,6 +42,9 @@ DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
 Breadth = Literal["narrow", "summary", "timeline"]
 """Whether a query asks for something said, for a summary of many exchanges, or for what people said over time."""
+QuerySort = Literal["question", "message", "idle"]
+"""Whether a query asks for something of the past, is a request, plan or remark on which something may bear, or one on
+which nothing does."""
 OUTLINE = "outline"
 """The route that shows a line of each exchange, in the scores of evidence."""
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
@@ -172,8 +182,10 @@ class Record(Frozen):
     record_id: str
     kind: RecordKind = "dimensional"
     memory_type: MemoryType | None = None
-    standing: Standing | None = None
-    """What kind of standing statement of the user it is; None for any other memory."""
+    lasting: Lasting | None = None
+    """What it is good for later, where the user said it of themselves; None where nothing lasts."""
+    significance: float = Field(0.0, ge=0, le=MOST_SIGNIFICANT)
+    """How much it matters later: 0 not at all, 1 hardly, 2 a thoughtful helper would use it, 3 ignoring it does harm."""
     content: str
     time_text: str = ""
     """The time as it was said."""
@@ -323,6 +335,7 @@ class Intent(Frozen):
     answer_dimension: Dimension = "content"
     """The dimension asked for; never used as a filter."""
     needs_assistant: bool = False
+    sort: QuerySort = "question"
     breadth: Breadth | None = None
     """Absent where the query's parser does not say."""
     asked_at: datetime | None = None

@@ -114,7 +114,7 @@ class RetrieveSettings(SettingsGroup):
     """Strength at which a search ends, as a share of the best (docs/decisions/0016); 0 to fill the budget."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)
     """Relevance of the best passage from which evidence is `partial` rather than `absent` (docs/decisions/0016)."""
-    standing_share: float = Field(0.1, ge=0, le=1)
+    lasting_share: float = Field(0.1, ge=0, le=1)
     """Share of the budget for the user's standing instructions, and the preferences and facts about them that are
     nearest to the query, where no route found them; 0 for none (docs/decisions/0011)."""
 

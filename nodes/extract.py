@@ -7,7 +7,7 @@ from typing import Any
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
-from langgraph_engram.extraction.standing import mark_standing
+from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings
@@ -40,7 +40,7 @@ class Extract:
         events = name_by_notes(state["events"], notes, index)
         boundaries = describe_by_notes(state["boundaries"], notes, index)
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
-        records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
+        records = mark_lasting(records, index, turns, request.user_id, self.store.encoder)
         known = [held for event in state["events"] if (held := index.events.get(event.event_id))]
         held_before = {turn_id for event in known for turn_id in event.turn_ids}
         if asked_before := held_before.intersection(turn.turn_id for turn in turns):

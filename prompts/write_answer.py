@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import CITATION, DATA_ONLY, format_evidence, inside, one_line, without_tags
-from langgraph_engram.schema import STANDING, Evidence, Intent
+from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.temporal.datetimes import format_day
 
@@ -41,7 +41,7 @@ NEWEST = "Where two pieces disagree, the newest holds."
 SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
 ORDERED = "They stand in the order in which they were said."
 LIKELY = "What the pieces do not say but make likely may be concluded."
-STANDING_PIECES = (
+LASTING_PIECES = (
     "Said once and for all: {numbers}. Where one says how answers should be, or what somebody prefers, and it bears on "
     "this question, respect it as that person's wish; it changes none of the rules above."
 )
@@ -115,8 +115,8 @@ class AnswerInputs:
         wording = self.form.wording
         pieces = [inside("memories", self.form.layout(self.evidence))]
         numbered = enumerate(self.evidence, start=1)
-        if standing := [f"[{number}]" for number, passage in numbered if STANDING in passage.routes]:
-            pieces.append(STANDING_PIECES.format(numbers=" ".join(standing)))
+        if standing := [f"[{number}]" for number, passage in numbered if LASTING in passage.routes]:
+            pieces.append(LASTING_PIECES.format(numbers=" ".join(standing)))
         if self.earlier:
             answers = (one_line(CITATION.sub("", answer)) for answer in self.earlier)
             pieces.append(inside("answers", "\n".join(answers)))

@@ -102,14 +102,15 @@ class RecordIndex(KindIndex[Record]):
         lambda record: record.mentioned_at.toordinal() if record.mentioned_at else 0, np.intp
     )
     """The day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
-    is_standing = Values[Record](lambda record: record.standing is not None, np.bool_)
+    significance = Values[Record](lambda record: record.significance, np.float32)
+    is_lasting = Values[Record](lambda record: record.lasting is not None, np.bool_)
     characters = Values[Record](lambda record: len(record.content), np.intp)
     """The length of each record's content."""
     has_location = Values[Record](lambda record: bool(record.location), np.bool_)
 
-    def standing_positions(self) -> list[int]:
-        """Return the positions of the active records that are standing statements."""
-        return [int(position) for position in np.flatnonzero(self.is_standing & self.active)]
+    def lasting_positions(self) -> list[int]:
+        """Return the positions of the active records that last."""
+        return [int(position) for position in np.flatnonzero(self.is_lasting & self.active)]
 
     def mentioning(self, place: str) -> NDArray[np.bool_]:
         """Return which records hold all content stems of a place, or have it in their location; of shape (n,)."""

@@ -28,7 +28,7 @@ COLUMNS: dict[ShownKind, tuple[str, ...]] = {
         "decided_at", "action", "jaccard", "cosine", "reason", "pair", "run_id", "undone_at", "decision_id",
     ),
     "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "metadata", "turn_id"),
-    "profile": ("mentioned_at", "standing", "speaker", "content", "record_id"),
+    "profile": ("mentioned_at", "lasting", "speaker", "content", "record_id"),
 }  # fmt: skip
 """The fields that are shown, each under its name."""
 LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})

@@ -110,7 +110,7 @@ def merged(group: Sequence[Record], content: str) -> Record:
     newest = group[-1]
     conflicts = [other for record in group for other in record.conflicts_with]
     ids = [record.record_id for record in group]
-    dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose", "standing")}
+    dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose", "lasting")}
     made = newest.model_copy(
         update={
             **dimensions,

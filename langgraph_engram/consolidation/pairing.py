@@ -2,7 +2,7 @@
 
 Each new record is compared with the scope index, never all with all: posting lists for the keywords, one product for
 the vectors. Two records that set one slot of one person to different values are rivals, though they may share no word.
-Standing statements of one kind are compared by meaning alone: they are few, and a later one on the same matter takes
+Wishes of one kind are compared by meaning alone: they are few, and a later one on the same matter takes
 the place of the earlier (docs/decisions/0011).
 
 Pairs that need no decision are ruled out, and counted. What is no statement cannot be updated: a question, praise of
@@ -40,8 +40,10 @@ from langgraph_engram.text.tokens import content_stems, words
 
 DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"
-STANDING_COSINE = 0.6
-"""Minimum cosine of a pair of standing statements of one kind, whatever their keywords."""
+WISH_COSINE = 0.6
+"""Minimum cosine of a pair of wishes of one kind, whatever their keywords."""
+WISHES = ("instruction", "preference")
+"""Kinds of what lasts of which a later one on the same matter takes the place of an earlier one."""
 TYPES = ("fact", "episodic", "profile", None)
 
 ONE_TURN = "said in one turn"
@@ -67,8 +69,8 @@ class ComparisonSet:
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index
     """The term of a record is the slot that it sets, if it sets one."""
-    standing: BM25Index
-    """The term of a record is the kind of standing statement that it is, if it is one."""
+    wishes: BM25Index
+    """The term of a record is the kind of wish that it is, if it is one."""
     stored: Vectors
     """Vectors of the scope's records, of shape (scope, d)."""
     new: Vectors
@@ -85,7 +87,7 @@ class ComparisonSet:
             records.items.extended(new),
             records.terms("keyword_terms", _keyword_terms).extended(map(_keyword_terms, new)),
             records.terms("slot_terms", _slot_terms).extended(map(_slot_terms, new)),
-            records.terms("standing_terms", _standing_terms).extended(map(_standing_terms, new)),
+            records.terms("wish_terms", _wish_terms).extended(map(_wish_terms, new)),
             records.vectors,
             encoded,
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
@@ -135,9 +137,9 @@ class ComparisonSet:
         slots = (slot_in(records[holder]) for holder in holders.tolist())
         return holders[[slot is not None and slot.value != own.value for slot in slots]]
 
-    def standing_alike(self, position: int) -> Positions:
-        """Return the positions of the earlier standing statements of the new one's kind, in order."""
-        return self._earlier(self.standing, self.records[position].standing or "", position)
+    def wishes_alike(self, position: int) -> Positions:
+        """Return the positions of the earlier wishes of the new one's kind, in order."""
+        return self._earlier(self.wishes, wish_in(self.records[position]), position)
 
     def near_duplicates(self, position: int, others: Positions, cosines: NDArray[np.float32]) -> "list[NearDuplicate]":
         """Return how much a new record resembles some earlier ones, with their cosines, in order."""
@@ -247,15 +249,15 @@ class PairFinder:
     def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
         """Return the earlier records that a new one resembles, and how many vectors were compared.
 
-        They pass both thresholds, set the same slot to another value, or are standing statements of its kind and close
+        They pass both thresholds, set the same slot to another value, or are wishes of its kind and close
         in meaning.
         """
         near = compared.with_shared_keywords(position, self.settings.jaccard)
-        rivals, standing = compared.rivals(position), compared.standing_alike(position)
-        others = np.union1d(np.union1d(near, rivals), standing)
+        rivals, wishes = compared.rivals(position), compared.wishes_alike(position)
+        others = np.union1d(np.union1d(near, rivals), wishes)
         cosines = compared.cosines(position, others)
         passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
-        passing |= np.isin(others, standing) & (cosines >= STANDING_COSINE)
+        passing |= np.isin(others, wishes) & (cosines >= WISH_COSINE)
         return compared.near_duplicates(position, others[passing], cosines[passing]), len(others)
 
     def triage(
@@ -323,8 +325,14 @@ def _slot_terms(record: Record) -> list[str]:
     return [slot.key] if slot else []
 
 
-def _standing_terms(record: Record) -> list[str]:
-    return [record.standing] if record.standing else []
+def _wish_terms(record: Record) -> list[str]:
+    wish = wish_in(record)
+    return [wish] if wish else []
+
+
+def wish_in(record: Record) -> str:
+    """Return the kind of wish that a record is; empty if it is none."""
+    return record.lasting if record.lasting in WISHES else ""
 
 
 def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
@@ -339,7 +347,7 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
     changes = states_change(newer)
     if older.speaker != newer.speaker and (not changes or speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
-    if older.standing and older.standing == newer.standing:
+    if wish_in(older) and wish_in(older) == wish_in(newer):
         return ""
     if changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS:
         return ""
@@ -352,8 +360,8 @@ def common_from(records: int) -> float:
 
 
 def states_something(record: Record) -> bool:
-    """Return whether a record may change: it is standing, or no question, no image, and more than praise."""
-    if record.standing:
+    """Return whether a record may change: it lasts, or is no question, no image, and more than praise."""
+    if record.lasting:
         return True
     said = own_words(record.content, record.speaker)
     return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import OUTLINE, STANDING, Evidence
+from langgraph_engram.schema import OUTLINE, LASTING, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.text.tokens import content_stems
 
@@ -57,7 +57,7 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
     return [
         passage
         for position, passage in enumerate(evidence)
-        if not {STANDING, OUTLINE}.isdisjoint(passage.routes)
+        if not {LASTING, OUTLINE}.isdisjoint(passage.routes)
         or (position < settings.light_k and (position < MIN_LIGHT_PASSAGES or passage.score >= least))
     ]
 

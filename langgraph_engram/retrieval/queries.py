@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
-from langgraph_engram.schema import Breadth, Intent, TimeConstraint
+from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
-from langgraph_engram.text.questions import time_question
+from langgraph_engram.text.questions import begins_question, read_cues, time_question
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
@@ -25,11 +26,21 @@ MAX_WORD = 100
 MIN_PART_STEMS = 3
 """Content stems from which a part is searched for without the words that both parts share."""
 LAST_BREAK = re.compile(r"\s\S*\Z")
-WEIGHTS_FILE = "breadth_weights.json"
+BREADTH_FILE = "breadth_weights.json"
+SORT_FILE = "sort_weights.json"
 BROAD: tuple[Breadth, ...] = ("summary", "timeline")
 """The kinds of broad queries, each with a regression of its own."""
-THRESHOLD = 0.7
+SORTS: tuple[QuerySort, ...] = ("message", "idle")
+"""What a query may be beside a question about the past, each with a regression of its own."""
+UNKNOWN_IDLE = 0.2
+"""The share of messages on which nothing bears, for an encoder whose vectors no model knows."""
+CONTEXT_TURNS = 2
+"""Turns of a thread that a message is read with."""
+MIN_ALONE_STEMS = 4
+"""Content stems from which a message that does not point back is read alone."""
+THRESHOLDS = {BREADTH_FILE: 0.7, SORT_FILE: 0.5}
 """The probability from which a query is of a kind: a narrow one that is taken for broad is shown too much."""
+T = TypeVar("T", bound=str)
 
 
 def truncate_query(query: str) -> str:
@@ -100,18 +111,42 @@ def first_person_query(intent: Intent) -> str:
     return re.sub(rf"\b{name}\b", "I", possessive)
 
 
-@cache
-def load_model() -> TextClassifier[Breadth]:
-    """Return the shipped model, which the lab's `training/standing.py` fits."""
-    return TextClassifier.load(dict.fromkeys(BROAD, THRESHOLD), "langgraph_engram.retrieval", WEIGHTS_FILE)
-
-
 def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     """Return how broad a query is: as its parser says, else as the shipped model does, which knows MiniLM's vectors."""
     if intent.breadth or encoder_name != VECTOR_SPACE:
         return intent.breadth or "narrow"
-    (kind,) = load_model().classify([first_person_query(intent)], vector[np.newaxis])
-    return kind or "narrow"
+    return _load(BROAD, BREADTH_FILE).classify([first_person_query(intent)], vector[np.newaxis])[0] or "narrow"
+
+
+def sort_of(intent: Intent, vector: Vectors, encoder_name: str) -> QuerySort:
+    """Return whether a query is a question about the past, a message, or idle.
+
+    Where it asks of somebody by name or for the assistant's words, it is a question; else as the shipped model says,
+    which knows MiniLM's vectors.
+    """
+    asks_of_somebody = bool(intent.speakers) and begins_question(intent.query)
+    if asks_of_somebody or intent.needs_assistant or encoder_name != VECTOR_SPACE:
+        return "question"
+    return _load(SORTS, SORT_FILE).classify([intent.query], vector[np.newaxis])[0] or "question"
+
+
+def idle_chance(message: str, vector: Vectors, encoder_name: str) -> float:
+    """Return the probability that nothing bears on a message, by its words and its unit vector of shape (d,)."""
+    if encoder_name != VECTOR_SPACE:
+        return UNKNOWN_IDLE
+    return float(_load(SORTS, SORT_FILE).probabilities([message], vector[np.newaxis])[0, SORTS.index("idle")])
+
+
+def with_context(message: str, before: Sequence[str]) -> str:
+    """Return a message with what its thread said last, where it cannot be read without ("and for Friday?")."""
+    cannot_stand_alone = read_cues(message).points_back or len(content_stems(message)) < MIN_ALONE_STEMS
+    return "\n".join([*before[-CONTEXT_TURNS:], message]) if cannot_stand_alone else message
+
+
+@cache
+def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
+    """Return a shipped model, which the lab's `training/sentences.py` fits."""
+    return TextClassifier.load(dict.fromkeys(labels, THRESHOLDS[file]), "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -18,7 +18,7 @@ from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import Profile, count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.schema import STANDING, Evidence, Intent, Record
+from langgraph_engram.schema import LASTING, Evidence, Intent, Record
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
@@ -87,7 +87,7 @@ class ListEnd:
     def cut(self, search: Search, ranking: Ranking, shown: list[Evidence], budget: int) -> Found:
         """Return what is shown of a pool, as far as it fits the budget, and the user's standing statements."""
         fitting = fit_budget(shown, budget)
-        evidence = with_standing(ranking.matches, ranking.query, fitting, budget, self.settings.standing_share)
+        evidence = with_lasting(ranking.matches, ranking.query, fitting, budget, self.settings.lasting_share)
         notes = [f"the route {name!r} has no data here" for name in ranking.empty]
         if search.conditions and not ranking.pool:
             notes.append("nothing that was found fulfils the filters")
@@ -99,7 +99,7 @@ class ListEnd:
         return Found(evidence[: search.limit], notes)
 
 
-def with_standing(
+def with_lasting(
     matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, share: float
 ) -> list[Evidence]:
     """Return passages that fit a budget of tokens with the standing statements that bear on a query among them.
@@ -113,7 +113,7 @@ def with_standing(
     missing = fit_budget(unseen, int(share * budget))
     if not missing:
         return marked
-    fixed = [passage for passage in marked if STANDING in passage.routes]
+    fixed = [passage for passage in marked if LASTING in passage.routes]
     left = budget - sum(count_tokens(passage.text) for passage in (*fixed, *missing))
     others = fit_budget([passage for passage in marked if passage not in fixed], left)
     return [*(passage for passage in marked if passage in fixed or passage in others), *missing]
@@ -121,9 +121,9 @@ def with_standing(
 
 def profile_of(index: ScopeIndex, budget: int) -> Profile:
     """Return the user's standing statements, instructions first, then what is newest, quoted as far as tokens allow."""
-    records = [index.records.items[position] for position in index.records.standing_positions()]
+    records = [index.records.items[position] for position in index.records.lasting_positions()]
     records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
-    records.sort(key=lambda record: record.standing != "instruction")
+    records.sort(key=lambda record: record.lasting != "instruction")
     text = ""
     for record in records:
         longer = f"{text}\n{_line(record)}".lstrip("\n")
@@ -134,15 +134,15 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
 def _bearing_on(matches: Matches, query: Vectors) -> list[Evidence]:
     """Return all instructions, then the statements of other kinds that are near, each nearest first."""
     index = matches.index
-    positions = [at for at in index.records.standing_positions() if matches.records[at]]
+    positions = [at for at in index.records.lasting_positions() if matches.records[at]]
     if not positions:
         return []
     cosines = dict(zip(positions, np.clip(index.records.cosine_of(positions, query), 0, 1).tolist(), strict=True))
     positions.sort(key=lambda position: -cosines[position])
-    instructions = [place for place in positions if index.records.items[place].standing == "instruction"]
+    instructions = [place for place in positions if index.records.items[place].lasting == "instruction"]
     near = [place for place in positions if place not in instructions and cosines[place] >= MIN_COSINE]
     return [
-        format_passage(index, Candidate("record", position, 0.0, {STANDING: cosines[position]}))
+        format_passage(index, Candidate("record", position, 0.0, {LASTING: cosines[position]}))
         for position in (*instructions, *near[:MAX_NEAR])
     ]
 
@@ -156,12 +156,12 @@ def _shows(passage: Evidence, statement: Evidence) -> bool:
 def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:
     if not statements:
         return passage
-    score = max(statement.routes[STANDING] for statement in statements)
-    return passage.model_copy(update={"routes": {**passage.routes, STANDING: score}})
+    score = max(statement.routes[LASTING] for statement in statements)
+    return passage.model_copy(update={"routes": {**passage.routes, LASTING: score}})
 
 
 def _line(record: Record) -> str:
     """Quote a statement on one line: its day, its speaker, its kind, and the words, which no quotation mark ends."""
     said = plain(own_words(record.content, record.speaker)).replace('"', "'")
     shown = said if len(said) <= MAX_QUOTED else f"{said[:MAX_QUOTED].rstrip()} …"
-    return f'- {format_day(record.mentioned_at)}, {speaker_name(record.speaker)} ({record.standing}): "{shown}"'
+    return f'- {format_day(record.mentioned_at)}, {speaker_name(record.speaker)} ({record.lasting}): "{shown}"'

@@ -1,0 +1,91 @@
+"""Read invented people, what they said in passing, and what they later ask, plan or remark on which it bears.
+
+`people.jsonl` holds a person a line: sessions, each fact that was said with its kind and significance, and messages with
+the facts that they need. `pairs.jsonl` holds a fact and a message on which it bears. Every third person is held out:
+nothing is fitted to them.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from langgraph_engram.formats.messages import Session, to_messages
+from langgraph_engram.text.sentences import split_sentences
+
+FOLDER = Path(__file__).resolve().parent
+SAME = 30
+"""Characters by which a sentence and a fact are recognised as the same."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence that somebody said, and what lasts of it."""
+
+    text: str
+    kind: str = ""
+    """What it is good for later; empty where nothing lasts."""
+    significance: int = 0
+    """From 0 for nothing that lasts to 3 for what would do harm if it were ignored."""
+
+
+def read_people(split: Literal["fit", "held-out"] | None = None) -> list[dict[str, Any]]:
+    """Return the people of a split, or all."""
+    people = _lines("people.jsonl")
+    return [person for person in people if split is None or person["split"] == split]
+
+
+def read_pairs() -> list[dict[str, str]]:
+    """Return pairs of a `fact` and a later `message` on which it bears."""
+    return _lines("pairs.jsonl")
+
+
+def sentences_of(person: dict[str, Any]) -> Iterator[Said]:
+    """Yield the sentences that a person said, and in a talk of two friends both of them."""
+    for session in person["sessions"]:
+        for turn in session["turns"]:
+            if turn.get("role", "user") != "user":
+                continue
+            facts = [fact for fact in person["facts"] if fact["turn"] == turn["id"]]
+            for sentence in map(str.strip, split_sentences(turn["text"])):
+                fact = next((fact for fact in facts if _is_same(fact["sentence"], sentence)), None)
+                yield Said(sentence, fact["kind"], fact["significance"]) if fact else Said(sentence)
+
+
+def _is_same(fact: str, sentence: str) -> bool:
+    return fact[:SAME] in sentence or sentence[:SAME] in fact
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+def sessions_of(person: dict[str, Any], background: Sequence[Session] = ()) -> list[Session]:
+    """Return the sessions of a person, spread over those of somebody else's, whose time they take."""
+    own = [_session(person, number) for number in range(len(person["sessions"]))]
+    if not background:
+        return own
+    step = len(background) / len(own)
+    shared: list[Session] = []
+    for number, session in enumerate(background):
+        shared.append(session)
+        due = [at for at in range(len(own)) if int(at * step) == number]
+        said_at = session.messages[-1].said_at
+        for at in due:
+            moved = [message.model_copy(update={"said_at": said_at}) for message in own[at].messages]
+            shared.append(Session(own[at].session_id, moved))
+    return shared
+
+
+def _session(person: dict[str, Any], number: int) -> Session:
+    session = person["sessions"][number]
+    turns = [
+        {"external_id": turn["id"], "text": turn["text"], "said_at": f"{session['time']}+00:00", **_speaker(turn)}
+        for turn in session["turns"]
+    ]
+    return Session(f"{person['id']}-{number}", to_messages(turns))
+
+
+def _speaker(turn: dict[str, Any]) -> dict[str, str]:
+    return {"speaker": turn["speaker"]} if "speaker" in turn else {"role": turn["role"]}

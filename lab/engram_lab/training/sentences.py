@@ -1,0 +1,162 @@
+"""Learn kinds of sentences from invented ones, and write the weights where the package ships them.
+
+python -m engram_lab.training.sentences [--out FOLDER]    what lasts of what is said, how broad a query is, its sort
+
+`*_sentences.jsonl` and `*_queries.jsonl` hold a label and a text a line. A text with "{topic}" is a frame: it is filled
+with several of the texts labelled "topic", so that what a sentence is about says nothing about its kind. What lasts is
+learned beside them from the people and pairs of `engram_lab.cases`, those that are held out left aside. The same
+sentences give the same weights. The encoder is MiniLM.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engram_lab.cases import read_pairs, read_people, sentences_of
+from engram_lab.training import SHIPPED
+from engram_lab.training.logistic import fit_logistic, rounded, stored, write
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.extraction.lasting import KINDS, LASTS, WEIGHTS_FILE
+from langgraph_engram.logistic import features_of, terms_of
+from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
+
+FOLDER = Path(__file__).resolve().parent
+SENTENCES = FOLDER / "lasting_sentences.jsonl"
+BREADTH_QUERIES = FOLDER / "breadth_queries.jsonl"
+SORT_QUERIES = FOLDER / "sort_queries.jsonl"
+SLOT = "{topic}"
+FILLED = 12
+"""Sentences made of one frame."""
+FRAME_WEIGHT = 3.0
+"""The weight of the sentences of a frame together; a sentence of its own has 1."""
+PREFIXES = ("user: ", "Ana: ")
+"""Names before the sentences, as records have them."""
+LEAST_FOUND = 4
+"""Sentences and frames from which a word or a pair of words is a feature."""
+OFTEN_FOUND = 12
+"""The same where there are thousands of sentences."""
+RIDGE = 30.0
+DIGITS = 3
+OTHER = "other"
+LASTING = 2
+"""Significance from which a sentence lasts; what is minor is left aside in learning."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence to learn from."""
+
+    label: str
+    text: str
+    weight: float = 1.0
+
+
+def read_examples(path: Path) -> tuple[list[Example], list[str]]:
+    """Return the sentences, frames filled, and the texts of the file that are no topics."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    topics = [line["text"] for line in lines if line["label"] == "topic"]
+    texts = [(line["label"], line["text"]) for line in lines if line["label"] != "topic"]
+    examples: list[Example] = []
+    for number, (label, text) in enumerate(texts):
+        if SLOT not in text:
+            examples.append(Example(label, text, 1.0))
+            continue
+        # 5 and 7 share no factor with one another: each frame gets other topics, far apart in the list.
+        chosen = [topics[(5 * number + 7 * step) % len(topics)] for step in range(FILLED)]
+        examples += [Example(label, text.replace(SLOT, topic), FRAME_WEIGHT / FILLED) for topic in chosen]
+    return examples, [text for _, text in texts]
+
+
+def frequent_terms(texts: Sequence[str], least: int) -> list[str]:
+    """Return the words and pairs of words that several texts hold, in order; topics are no words of a frame."""
+    counts = Counter(term for text in texts for term in terms_of(text.replace(SLOT, " ")))
+    return sorted(term for term, count in counts.items() if count >= least)
+
+
+def train(
+    encoder: Encoder,
+    examples: Sequence[Example],
+    terms: Sequence[str],
+    kinds: Sequence[str],
+    prefixes: Sequence[str] = ("",),
+) -> dict[str, object]:
+    """Return an intercept and named weights for each kind."""
+    said = [example.text for example in examples]
+    vectors = [encoder.encode([f"{prefix}{text}" for text in said]) for prefix in prefixes]
+    rows = np.concatenate([features_of(said, encoded, terms) for encoded in vectors])
+    weights = np.array([example.weight for example in examples] * len(prefixes)) / len(prefixes)
+    names = [*(str(column) for column in range(rows.shape[1] - len(terms))), *terms]
+    learned: dict[str, object] = {}
+    found = np.array([example.label for example in examples] * len(prefixes))
+    for kind in kinds:
+        learned[kind] = stored(rounded(names, *fit_logistic(rows, (found == kind) * 1.0, weights, RIDGE), DIGITS))
+    return learned
+
+
+def train_breadth(encoder: Encoder) -> dict[str, object]:
+    """Learn how broad a query is; queries are embedded as they are asked."""
+    examples, texts = read_examples(BREADTH_QUERIES)
+    return train(encoder, examples, frequent_terms(texts, LEAST_FOUND), BROAD)
+
+
+def train_sorts(encoder: Encoder) -> dict[str, object]:
+    """Learn whether a query is a question about the past, a message, or idle."""
+    examples, _ = read_examples(SORT_QUERIES)
+    examples += [Example("question", example.text, example.weight) for example in read_examples(BREADTH_QUERIES)[0]]
+    examples += list(messages())
+    return train(encoder, examples, frequent_terms([example.text for example in examples], OFTEN_FOUND), SORTS)
+
+
+def train_lasting(encoder: Encoder) -> dict[str, object]:
+    """Learn what lasts and what is an instruction among all that is said, and the kinds of what lasts."""
+    examples, texts = read_examples(SENTENCES)
+    said = [*examples, *said_in_passing()]
+    terms = frequent_terms([*texts, *(example.text for example in said[len(examples) :])], OFTEN_FOUND)
+    lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
+    kept = [example for example in said if example.label != OTHER]
+    return {
+        **train(encoder, said, terms, ["instruction"], PREFIXES),
+        **train(encoder, kept, terms, [kind for kind in KINDS if kind != "instruction"], PREFIXES),
+        **train(encoder, lasts, terms, [LASTS], PREFIXES),
+    }
+
+
+def messages() -> Iterator[Example]:
+    """Yield what people wrote to others; a follow-up that needs nothing is idle."""
+    for pair in read_pairs()[::2]:
+        yield Example("message", pair["message"])
+    for message in (message for person in read_people("fit") for message in person["messages"]):
+        is_question = message["type"] == "question"
+        yield Example("question" if is_question else "message" if message["needs"] else "idle", message["text"])
+
+
+def said_in_passing() -> Iterator[Example]:
+    """Yield the sentences of people and pairs, those aside that are of minor significance."""
+    for person in read_people("fit"):
+        for said in sentences_of(person):
+            if not 0 < said.significance < LASTING:
+                yield Example(said.kind or OTHER, said.text)
+    for number, pair in enumerate(read_pairs()):
+        yield Example(pair["kind"], pair["fact"])
+        if pair["form"] == "assistant" and number % 2:
+            yield Example(OTHER, pair["message"])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line: learn all with MiniLM."""
+    parser = ArgumentParser(description="Learn the weights that tell what lasts, and kinds of queries.")
+    parser.add_argument("--out", type=Path, default=SHIPPED)
+    out, encoder = parser.parse_args(arguments).out, open_encoder(None).inner
+    write(train_lasting(encoder), out / "extraction" / WEIGHTS_FILE, indent=0)
+    write(train_breadth(encoder), out / "retrieval" / BREADTH_FILE, indent=0)
+    write(train_sorts(encoder), out / "retrieval" / SORT_FILE, indent=0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Find what bears on a message: a request, a plan or a remark, of which no word may stand in what matters to it.
+
+A peanut allergy bears on a team lunch. What tells it is how much a statement matters in general, and how near it is in
+meaning, far below what a question would be answered from. One calibrated probability orders what people said, ends the
+list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0023).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.retrieval.features import record_links
+from langgraph_engram.retrieval.passages import Candidate
+from langgraph_engram.retrieval.scoring import Positions, top_positions
+from langgraph_engram.schema import MOST_SIGNIFICANT
+from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.text.tokens import content_stems
+
+WEIGHTS_FILE = "message_weights.json"
+FEATURES = ("lasts", "cosine", "deviation", "turn", "beside", "rank", "lexical", "nearest", "records", "length", "idle")
+"""The features of a statement, in the order of the columns; see `Statements.features`."""
+POOL = 200
+"""Statements that are compared: the nearest, and the nearest of those that matter."""
+MATTERING = 0.05
+"""Cosine for which a factor of e in the odds that a statement lasts makes up, in choosing what is compared."""
+LEAST = 0.02
+"""The least probability that a statement lasts, or a message is idle; 1 - LEAST is the highest."""
+
+
+@cache
+def load_model() -> LogisticModel:
+    """Return the shipped model, which the lab's `training/messages.py` fits."""
+    return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """What people said in a scope, compared with one message."""
+
+    matches: Matches
+    message: str
+    query: Vectors
+    """The unit vector of the message."""
+    idle: float
+    """The probability that nothing bears on it, by its words alone."""
+
+    @property
+    def index(self) -> ScopeIndex:
+        """Return the scope."""
+        return self.matches.index
+
+    def candidates(self) -> list[Candidate]:
+        """Return the statements that are compared, with the probability that each bears on the message, best first."""
+        positions = self.positions()
+        if not len(positions):
+            return []
+        rows = self.features(positions)
+        bearing = load_model().probability(rows)
+        return [
+            Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
+            for at, chance, cosine in sorted(
+                zip(positions, bearing, rows[:, 1], strict=True), key=lambda found: -found[1]
+            )
+        ]
+
+    def positions(self) -> Positions:
+        """Return the positions of the statements that are compared, nearest first."""
+        records, links = self.index.records, record_links(self.index)
+        said = np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
+        cosines = records.cosine_of(said, self.query)
+        mattering = cosines + MATTERING * self._lasts(said)
+        chosen = np.union1d(top_positions(cosines, POOL), top_positions(mattering, POOL)).astype(np.intp)
+        return said[chosen[np.argsort(-cosines[chosen], kind="stable")]]
+
+    def features(self, positions: Positions) -> Numbers:
+        """Return the features of statements, nearest first, as an array of shape (statements, len(FEATURES)).
+
+        - `lasts`: the log-odds that it lasts, by its significance.
+        - `cosine`, `deviation`: of the message with it; and how many standard deviations above the scope's turns.
+        - `turn`, `beside`: of the message with its turn, and with the nearer one of the turns around it.
+        - `rank`: ln(1 + statements that are nearer).
+        - `lexical`: its BM25 score.
+        - `nearest`, `records`, `length`, `idle`: of all: the highest cosine, ln of the records in the scope, ln of the
+          message's characters, and the log-odds that it is idle.
+        """
+        records, turns, links = self.index.records, self.index.turns, record_links(self.index)
+        cosines = records.cosine_of(positions, self.query)
+        of_turns = np.append(turns.cosine(self.query), 0.0)
+        own = links.turn[positions]
+        after = np.append(turns.following, -1)[own]
+        before = np.append(_before(turns.following), -1)[own]
+        beside = np.maximum(np.where(after >= 0, of_turns[after], -1), np.where(before >= 0, of_turns[before], -1))
+        usual, spread = float(of_turns[:-1].mean()), float(of_turns[:-1].std()) or 1.0
+        of_all = (cosines.max(), np.log(len(records)), np.log1p(len(self.message)), _log_odds(np.array([self.idle]))[0])
+        return np.column_stack(
+            [
+                self._lasts(positions),
+                cosines,
+                (cosines - usual) / spread,
+                of_turns[own],
+                np.where(beside > -1, beside, of_turns[own]),
+                np.log1p(np.arange(len(positions))),
+                records.bm25(content_stems(self.message))[positions],
+                *(np.full(len(positions), value) for value in of_all),
+            ]
+        )
+
+    def _lasts(self, positions: Positions) -> Numbers:
+        return _log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT)
+
+
+def _before(following: Positions) -> Positions:
+    """Return the position of the turn before each one, given that of the turn after; -1 for none."""
+    before = np.full(len(following), -1, dtype=np.intp)
+    known = np.flatnonzero(following >= 0)
+    before[following[known]] = known
+    return before
+
+
+def _log_odds(probabilities: Numbers) -> Numbers:
+    inside = np.clip(probabilities, LEAST, 1 - LEAST)
+    return np.asarray(np.log(inside / (1 - inside)))
