@@ -22,6 +22,7 @@ from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
+from langgraph_engram.nodes.select_lines import SelectLinesStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.papers import read_parts
 from langgraph_engram.retrieval.light import SELECT_BATCH
@@ -38,6 +39,7 @@ def build_read_graph(
     rule_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
+    selector: Model | None = None,
     entry: EntryNode | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
@@ -45,13 +47,18 @@ def build_read_graph(
     Args:
         rule_model: What answers where no call may be made: in `search`, and for intents that rules parse.
         checkpointer: None for `search`, and for a graph that another one embeds.
+        selector: What selects the lines that bear on a message, in a search that asks for it; the model by default.
         entry: The node before the first step, where the graph is served.
     """
     parts = read_parts(store.encoder, settings)
-    routing = Routing(settings.deep, parts.select_batch)
+    selects = settings.retrieve.messages and not (selector or model).by_rules
+    routing = Routing(settings.deep, parts.select_batch, selects)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
+    if routing.selects:
+        graph.add_node("select_lines", SelectLinesStep(store, selector or model, settings.deep))
+        graph.add_edge("select_lines", "conclude")
     if settings.deep.sufficiency == "judged":
         graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep, parts.form))
     if settings.deep.sufficiency != "always":
@@ -83,22 +90,27 @@ class Routing:
 
     settings: DeepSettings
     select_batch: int = SELECT_BATCH
+    selects: bool = False
+    """Whether a language model may select what bears on a message."""
 
     @property
     def light_targets(self) -> list[str]:
         """Return the nodes that may follow light retrieval."""
         first = {"judged": "judge_sufficiency", "never": "deep_select", "always": "write_answer"}
-        return [first[self.settings.sufficiency], "conclude"]
+        return [first[self.settings.sufficiency], "conclude", *(["select_lines"] if self.selects else [])]
 
     @property
     def answer_targets(self) -> list[str]:
         """Return the nodes that may follow an answer."""
         return ["reflect", "conclude"] if self.settings.reflect else ["conclude"]
 
-    def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "write_answer", "conclude"] | list[Send]:
-        """End a search; judge the light answer, unless the preset takes it as it is or asks for none."""
+    def after_light(
+        self, state: ReadState
+    ) -> Literal["judge_sufficiency", "write_answer", "conclude", "select_lines"] | list[Send]:
+        """End a search, or let a model select for its message; judge a light answer, unless the preset takes it."""
         if state["request"].mode == "search":
-            return "conclude"
+            asks = self.selects and state["request"].select and state["intent"].sort == "message"
+            return "select_lines" if asks else "conclude"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
         return self._select_deep(state) if self.settings.sufficiency == "never" else "write_answer"

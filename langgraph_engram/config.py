@@ -141,10 +141,12 @@ def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
     return LLMLingua2(extract.compress_rate, extract.compress_model) if extract.compress_rate is not None else None
 
 
-def build_graphs(store: Store, model: Model, settings: Settings) -> tuple[WriteGraph, ReadGraph]:
+def build_graphs(
+    store: Store, model: Model, settings: Settings, selector: Model | None = None
+) -> tuple[WriteGraph, ReadGraph]:
     """Build the two graphs of a memory, with what the settings ask for, and without checkpoints."""
     write = build_write_graph(store, model, settings, compressor=resolve_compressor(settings.extract))
-    return write, build_read_graph(store, model, RuleModel(), settings)
+    return write, build_read_graph(store, model, RuleModel(), settings, selector=selector)
 
 
 def open_store_and_checkpointer(

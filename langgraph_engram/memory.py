@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -22,7 +23,7 @@ from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
@@ -72,6 +73,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         settings: Settings | None = None,
         chat: ChatSettings | None = None,
         checkpointer: BaseCheckpointSaver[str] | None = None,
+        selector: str | BaseChatModel | Model | None = None,
     ) -> None:
         """Open a memory.
 
@@ -82,6 +84,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             encoder: Embeds text; all-MiniLM-L6-v2 by default.
             settings: Your own settings, in place of a preset's.
             chat: How a chat model is called. Else `ENGRAM_CHAT`.
+            selector: What selects what bears on a message, such as a cheaper model; else `model` does.
             checkpointer: Keeps the steps of all runs; by default a SQLite file keeps those of unfinished ones.
 
         Raises:
@@ -94,7 +97,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.location = choice.store
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
-        self.write_graph, self.read_graph = build_graphs(self.store, self.model, self.settings)
+        self.selector = resolve_model(selector, resolve_chat(chat)) if selector else self.model
+        self.write_graph, self.read_graph = build_graphs(self.store, self.model, self.settings, self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
         graph, shared = checkpointed(self.write_graph, self._checkpointer), shared_tokens(self.settings, self.model)
         self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
@@ -179,10 +183,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         as_of: datetime | str | None = None,
         filters: Filters | None = None,
         limit: int | None = None,
+        select: bool = False,
+        thread: Sequence[Any] = (),
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Recollection:
-        """Find evidence without asking a model.
+        """Find evidence: what answers a question, or what bears on a request, a plan or a remark.
 
         Args:
             query: What is looked for.
@@ -196,15 +202,39 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             filters: What is found fulfils them, such as {"session": "s1"} or {"metadata.project": {"$in": ["atlas"]}}
                 (docs/guides/filters.md).
             limit: Passages at most.
+            select: Whether the model selects what bears on a message, in one call over short lines; a question, and a
+                message on which nothing bears, costs no call. Without, no model is asked.
+            thread: Messages before the query, or their texts, oldest first: "and for Friday?" is read with them.
 
         Returns:
-            Evidence, best first, as far as it is relevant and fits the budget; no answer.
+            Evidence, best first, as far as it is relevant and fits the budget; no answer. An idle message ("thanks",
+            "regex for ISO dates") has none.
+
+        Raises:
+            InvalidInput: A selection is asked for, and there is no language model.
         """
         scope = self._scope(user_id, tenant, agent_id)
+        if select and not self.selects:
+            raise InvalidInput("select=True needs a language model: open the memory with model= or selector=")
         request = recall_request(
-            query, scope, "search", budget=budget, stop=stop, now=now, as_of=as_of, filters=filters, limit=limit
+            query,
+            scope,
+            "search",
+            budget=budget,
+            now=now,
+            as_of=as_of,
+            stop=stop,
+            filters=filters,
+            limit=limit,
+            select=select,
+            thread=thread,
         )
         return self._reads.search(request)
+
+    @property
+    def selects(self) -> bool:
+        """Whether a language model can select what bears on a message (`search(select=True)`)."""
+        return self.settings.retrieve.messages and not self.selector.by_rules
 
     def recall(
         self,

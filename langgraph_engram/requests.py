@@ -19,10 +19,16 @@ from langgraph_engram.formats.messages import (
     read_moment,
     read_until,
     shown,
+    to_messages,
 )
 from langgraph_engram.schema import Metadata, Scope
 from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
+
+MOST_THREAD = 8
+"""Messages before a query that are read with it, at most."""
+MOST_CHARACTERS = 2000
+"""Characters of each that are read, its last ones."""
 
 
 def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
@@ -76,6 +82,8 @@ def recall_request(
     stop: float | None = None,
     filters: Filters | None = None,
     limit: int | None = None,
+    select: bool = False,
+    thread: Sequence[object] = (),
 ) -> RecallRequest:
     """Return a request to search or recall, with a new run id."""
     if not isinstance(query, str) or not query.strip():
@@ -100,6 +108,8 @@ def recall_request(
         answer_style=answer_style,
         filters=check_filters(filters),
         limit=limit,
+        select=select,
+        thread=_check_thread(thread),
     )
 
 
@@ -136,6 +146,16 @@ def check_budget(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidInput(f"the budget is {shown(value)}: give a whole number of tokens, at least 1, or leave it out")
     return value
+
+
+def _check_thread(thread: object) -> list[str]:
+    """Return the texts of what was said before a message, as far as they are read."""
+    if not isinstance(thread, Sequence) or isinstance(thread, str):
+        raise InvalidInput(f"thread is {shown(thread)}: give the messages before the query, oldest first")
+    if all(isinstance(turn, str) for turn in thread[-MOST_THREAD:]):
+        return [check_text("thread", turn)[-MOST_CHARACTERS:] for turn in thread[-MOST_THREAD:]]
+    said = to_messages(thread[-MOST_THREAD:])
+    return [message.text[-MOST_CHARACTERS:] for message in said if message.role in ("user", "assistant")]
 
 
 def _check_moment(name: str, moment: object, read: Callable[[object], datetime | None]) -> datetime | None:

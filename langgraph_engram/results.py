@@ -6,7 +6,7 @@ An empty result has a verdict or a count of zero; a failure is an error.
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
+from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, QuerySort, Record, Scope
 
 CHARACTERS_PER_TOKEN = 4
 Verdict = Literal["sufficient", "partial", "absent"]
@@ -165,10 +165,25 @@ class Profile(Frozen):
     """All of them, in the order of the lines: instructions, then the rest, each newest first."""
 
 
+class Selection(Frozen):
+    """What a model was offered for a message, and what it named of it."""
+
+    offered: list[str]
+    """The ids of the records, in the order of their lines."""
+    fixed: int
+    """How many of them are the part that rarely changes; it stands first."""
+    fixed_tokens: int
+    """What that part takes."""
+    named: list[str] = []
+    """The evidence ids of what it named."""
+
+
 class Recollection(Frozen):
     """What one `recall` or `search` found. An empty result has a verdict; a failure is an error."""
 
     query: str
+    sort: QuerySort = "question"
+    """Whether a search took the query for a question, a message on which something may bear, or an idle one."""
     answer: str | None = None
     quoted: bool = False
     """Whether the answer quotes what was said, one quote a line, because no language model was asked."""
@@ -177,6 +192,8 @@ class Recollection(Frozen):
     missing: list[str] = []
     notes: list[str] = []
     """What limits this result: routes without data, an exhausted or too small budget, a question that was cut off."""
+    selection: Selection | None = None
+    """Where a model selected what bears on a message."""
     rounds: int = 0
     went_deep: bool = False
     run_id: str | None = None

@@ -185,7 +185,7 @@ class Record(Frozen):
     lasting: Lasting | None = None
     """What it is good for later, where the user said it of themselves; None where nothing lasts."""
     significance: float = Field(0.0, ge=0, le=MOST_SIGNIFICANT)
-    """How much it matters later: 0 not at all, 1 hardly, 2 a thoughtful helper would use it, 3 ignoring it does harm."""
+    """How much it matters later: 0 not at all, 1 hardly, 2 it helps a thoughtful reply, 3 its neglect does harm."""
     content: str
     time_text: str = ""
     """The time as it was said."""

@@ -108,6 +108,10 @@ class RetrieveSettings(SettingsGroup):
     """The routes that are searched."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence in a result at most."""
+    message_budget: int = Field(400, ge=50)
+    """`budget` for what bears on a message."""
+    messages: bool = True
+    """Whether a request, a plan or a remark is told from a question about the past; no paper does."""
     outline_budget: int = Field(4000, ge=50)
     """`budget` for a query for a summary or a timeline (docs/decisions/0018)."""
     stop: float = Field(0.165, ge=0, le=1)
@@ -130,6 +134,8 @@ class DeepSettings(SettingsGroup):
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
     select_n: int = Field(30, ge=1)
     """N, candidates of the deep selection (HyMem section 3.3)."""
+    select_seconds: float = Field(15.0, gt=0)
+    """Seconds after which the search's own result stands in for a selection of what bears on a message."""
     level2_tokens: int = Field(2000, ge=0)
     """Tokens of the turns that backtracking adds."""
     reflect: bool = True

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from typing_extensions import TypedDict
 
 from langgraph_engram.filters import Filters, check_filters, check_metadata
-from langgraph_engram.results import Receipt, Recollection, UsageEntry
+from langgraph_engram.results import Receipt, Recollection, Selection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
     Decision,
@@ -121,6 +121,10 @@ class RecallRequest(ScopedRequest):
     """What evidence has to fulfil, as `langgraph_engram/filters.py` says; None for no condition."""
     limit: int | None = Field(default=None, ge=1)
     """Passages that a search returns at most."""
+    thread: list[str] = []
+    """What was said in the conversation before the query, oldest first: a message may not be read without."""
+    select: bool = False
+    """Whether a model selects what bears on a message."""
 
 
 class BatchSelection(Frozen):
@@ -178,6 +182,8 @@ class ReadState(TypedDict, total=False):
     pool: list[Evidence]
     """Set by `parse_intent`, grown by `judge_sufficiency` and `backtrack`: everything found so far that was kept,
     without repeats."""
+    selection: Selection | None
+    """Set by `parse_intent` and `select_lines`: what a model was offered, and named."""
     notes: list[str]
     """Set by `light_retrieve`."""
     sufficient: bool

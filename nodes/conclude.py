@@ -22,18 +22,20 @@ class Conclude:
         searching = state["request"].mode == "search"
         pool = state["evidence"] if searching else state["pool"]
         answer = state.get("answer", "")
-        verdict = self._relevance_verdict(pool) if searching else self._verdict(state, answer)
+        verdict = self._search_verdict(state) if searching else self._verdict(state, answer)
         quoted = state.get("quoted", False) and not searching
         if not answer or (quoted and verdict == "absent"):
             answer, quoted = UNKNOWN, False
         recollection = Recollection(
             query=state["request"].query,
+            sort=state["intent"].sort,
             answer=None if searching else answer,
             quoted=quoted,
             verdict=verdict,
             evidence=pool,
             missing=state.get("missing", []),
             notes=state.get("notes", []),
+            selection=state.get("selection"),
             rounds=state["round"],
             went_deep=state["went_deep"],
             run_id=state["run_id"],
@@ -48,6 +50,12 @@ class Conclude:
         if state.get("quoted"):
             return self._relevance_verdict(state["pool"])
         return "partial" if state.get("missing") else "sufficient"
+
+    def _search_verdict(self, state: ReadState) -> Verdict:
+        """Return partial where something bears on a message, or is relevant to a question."""
+        if state["intent"].sort == "question":
+            return self._relevance_verdict(state["evidence"])
+        return "partial" if state["evidence"] else "absent"
 
     def _relevance_verdict(self, evidence: Sequence[Evidence]) -> Verdict:
         """Return partial where a passage is relevant, else absent."""

@@ -14,9 +14,12 @@ from langgraph_engram.retrieval.queries import (
     UNPARSED_NOTE,
     asking_speakers,
     make_intent,
+    sort_of,
     truncate_query,
     truncation_notes,
+    with_context,
 )
+from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.base import Store, index_as_of
@@ -44,15 +47,26 @@ class ParseIntentStep:
         model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers)))
         usage = entry_of("parse_intent", [asked])
+        intent = make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id))
         before = state.get("notes", []) if goes_on else truncation_notes(whole.query)
         initial: ReadState = {"request": request, "usage": [usage]} if goes_on else initial_state(request, usage)
         return {
             **initial,
             "revision": index.revision,
             "query": query,
-            "intent": make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id)),
+            "intent": self._sorted(intent, request) if request.mode == "search" else intent,
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
+
+    def _sorted(self, intent: Intent, request: RecallRequest) -> Intent:
+        """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
+        if not self.settings.messages:
+            return intent
+        encoder = self.store.encoder
+        sort = sort_of(intent, encoder.encode([intent.anchor])[0], encoder.name)
+        if sort == "question":
+            return intent
+        return intent.model_copy(update={"sort": sort, "anchor": with_context(intent.query, request.thread)})
 
 
 def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
@@ -61,6 +75,7 @@ def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "request": request,
         "current_request": request,
         "evidence": [],
+        "selection": None,
         "sufficient": False,
         "answer": "",
         "quoted": False,

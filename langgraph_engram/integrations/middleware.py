@@ -30,6 +30,7 @@ from langgraph_engram.integrations.transcripts import (
     noted,
     question_of,
     redactor,
+    said_before,
     start_of_newest_turn,
     to_remember,
     unkept,
@@ -69,6 +70,7 @@ __all__ = [
 
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]
+Mode = Literal["auto", "select", "search", "recall"]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
@@ -113,7 +115,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self,
         memory: Memory,
         *,
-        mode: Literal["search", "recall"] = "search",
+        mode: Mode = "auto",
         budget: int | None = None,
         keep: Keep = "all",
         on_error: Literal["warn", "raise"] = "warn",
@@ -128,8 +130,10 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
         Args:
             memory: The memory.
-            mode: "search" shows evidence and calls no model; "recall" also answers, as deep as it takes.
-            budget: Tokens of evidence that are shown; None for the preset's.
+            mode: "auto" selects where the memory has a language model, and searches where it has none. "select" lets
+                that model, or the memory's `selector`, name in one call what bears on the user's message; "search"
+                shows evidence and calls no model; "recall" also answers, as deep as it takes.
+            budget: Tokens of evidence that are shown; None for the preset's: 400 for a message.
             keep: Whose messages are remembered: "all", those of the "user", or "none".
             on_error: What a failure of memory does: "warn" or "raise".
             metadata: What is kept with the messages, for `filters`.
@@ -141,19 +145,23 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             agent_id: The default agent, if memories of a user are divided by agent.
 
         Raises:
-            InvalidInput: An option has an unknown value.
+            InvalidInput: An option has an unknown value, or "select" has no language model.
         """
         super().__init__()
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory is {memory!r}: pass a Memory")
         for name, value, choices in (
-            ("mode", mode, ("search", "recall")),
+            ("mode", mode, get_args(Mode)),
             ("keep", keep, get_args(Keep)),
             ("on_error", on_error, ("warn", "raise")),
         ):
             if value not in choices:
                 raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
-        self._memory, self._mode, self._budget = memory, mode, budget
+        if mode == "select" and not memory.selects:
+            raise InvalidInput('mode="select" needs a language model: open the memory with model= or selector=')
+        self._memory, self._budget = memory, budget
+        self._selects = mode in ("auto", "select") and memory.selects
+        self._recalls = mode == "recall"
         self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
@@ -213,8 +221,12 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         question = self._redact(question_of(newest))
         if not question:
             return ""
-        ask = self._memory.search if self._mode == "search" else self._memory.recall
-        found = ask(question, budget=self._budget, now=datetime.now(UTC), filters=self._filters, **dict(scope))
+        asked = {"budget": self._budget, "now": datetime.now(UTC), "filters": self._filters, **dict(scope)}
+        if self._recalls:
+            found = self._memory.recall(question, **asked)
+        else:
+            thread = said_before(messages, newest, self._redact)
+            found = self._memory.search(question, select=self._selects, thread=thread, **asked)
         shown = _without_visible(found, thread_of(runtime), {message.id for message in messages})
         event = {"step": "recall", "evidence": len(shown.evidence), "verdict": shown.verdict}
         runtime.stream_writer({"engram": event})

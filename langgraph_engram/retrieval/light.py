@@ -14,6 +14,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import WORDINGS, AnswerForm
 from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, interleave
+from langgraph_engram.retrieval.messages import MessageRetriever
 from langgraph_engram.retrieval.passages import (
     ELLIPSIS,
     LINE_CHARACTERS,
@@ -70,6 +71,8 @@ class LightRetriever:
 
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
         """Return the passages that bear most on a query, within the budget, and a note of each lack."""
+        if search.intent.sort != "question":
+            return MessageRetriever(self.encoder, self.end).retrieve(index, search)
         routes = Routes(self.encoder, self.settings.routes)
         intents = (search.intent, *part_intents(search.intent))
         fusions = [Fusion(index, intent, routes.score(index, intent), search.conditions) for intent in intents]

@@ -5,17 +5,22 @@ meaning, far below what a question would be answered from. One calibrated probab
 list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0023).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.filters import Condition
 from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.passages import Candidate
+from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_record
+from langgraph_engram.retrieval.pool import fit_budget
+from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.scoring import Positions, top_positions
-from langgraph_engram.schema import MOST_SIGNIFICANT
+from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
+from langgraph_engram.schema import MOST_SIGNIFICANT, Intent
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.tokens import content_stems
 
@@ -26,6 +31,13 @@ POOL = 200
 """Statements that are compared: the nearest, and the nearest of those that matter."""
 MATTERING = 0.05
 """Cosine for which a factor of e in the odds that a statement lasts makes up, in choosing what is compared."""
+PRICE = 0.00028
+"""Probability of bearing on the message that a statement needs for each token of it."""
+SMALL_PRICE = 0.00004
+"""The same where all that is known is small."""
+SMALL_SCOPE = 300
+"""Tokens of statements up to which what is known is small: only what is surely beside the point is withheld."""
+IDLE_NOTE = "the message stands on its own: nothing is shown"
 LEAST = 0.02
 """The least probability that a statement lasts, or a message is idle; 1 - LEAST is the highest."""
 
@@ -66,13 +78,17 @@ class Statements:
             )
         ]
 
+    def said(self) -> Positions:
+        """Return the positions of what people said and is so today, in the words of one sentence or few."""
+        records, links = self.index.records, record_links(self.index)
+        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
+
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
-        records, links = self.index.records, record_links(self.index)
-        said = np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
-        cosines = records.cosine_of(said, self.query)
-        mattering = cosines + MATTERING * self._lasts(said)
-        chosen = np.union1d(top_positions(cosines, POOL), top_positions(mattering, POOL)).astype(np.intp)
+        said = self.said()
+        cosines = self.index.records.cosine_of(said, self.query)
+        mattering = (cosines + MATTERING * self._lasts(said)).astype(np.float32)
+        chosen = np.array(sorted({*top_positions(cosines, POOL), *top_positions(mattering, POOL)}), dtype=np.intp)
         return said[chosen[np.argsort(-cosines[chosen], kind="stable")]]
 
     def features(self, positions: Positions) -> Numbers:
@@ -123,3 +139,33 @@ def _before(following: Positions) -> Positions:
 def _log_odds(probabilities: Numbers) -> Numbers:
     inside = np.clip(probabilities, LEAST, 1 - LEAST)
     return np.asarray(np.log(inside / (1 - inside)))
+
+
+@dataclass(frozen=True)
+class MessageRetriever:
+    """Search for what bears on a message, and show a line of each statement that is worth its tokens."""
+
+    encoder: Encoder
+    end: ListEnd
+
+    def retrieve(self, index: ScopeIndex, search: Search) -> Found:
+        """Return the statements that bear most on a message, within the budget; nothing for an idle one."""
+        intent = search.intent
+        if intent.sort == "idle":
+            return Found([], [IDLE_NOTE])
+        statements = statements_for(index, intent, self.encoder, search.conditions)
+        candidates, size_of = statements.candidates(), approximate_tokens(index)
+        budget = search.budget or self.end.settings.message_budget
+        price = SMALL_PRICE if sum(map(size_of, candidates)) <= SMALL_SCOPE else PRICE
+        worth = [found for found in candidates if search.stop == 0 or found.relevance >= price * size_of(found)]
+        shown = [format_record(index, found) for found in fit_budget(worth, budget, size_of=size_of)]
+        return self.end.cut(search, Ranking(statements.matches, statements.query, candidates), shown, budget, near=0)
+
+
+def statements_for(
+    index: ScopeIndex, intent: Intent, encoder: Encoder, conditions: Sequence[Condition] = ()
+) -> Statements:
+    """Return what people said in a scope, to be compared with a message."""
+    query = encoder.encode([intent.anchor])[0]
+    idle = idle_chance(intent.query, query, encoder.name)
+    return Statements(Matches(index, conditions), intent.anchor, query, idle)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import OUTLINE, LASTING, Evidence
+from langgraph_engram.schema import LASTING, OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.text.tokens import content_stems
 

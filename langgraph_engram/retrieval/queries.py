@@ -14,7 +14,8 @@ from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
-from langgraph_engram.text.questions import begins_question, read_cues, time_question
+from langgraph_engram.text.keywords import proper_names
+from langgraph_engram.text.questions import answer_type, begins_question, read_cues, time_question
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
@@ -32,6 +33,8 @@ BROAD: tuple[Breadth, ...] = ("summary", "timeline")
 """The kinds of broad queries, each with a regression of its own."""
 SORTS: tuple[QuerySort, ...] = ("message", "idle")
 """What a query may be beside a question about the past, each with a regression of its own."""
+OPEN_TYPES = ("content", "advice", "yes_no", "reason")
+"""Types of answers that requests ask for as well."""
 UNKNOWN_IDLE = 0.2
 """The share of messages on which nothing bears, for an encoder whose vectors no model knows."""
 CONTEXT_TURNS = 2
@@ -121,13 +124,19 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
 def sort_of(intent: Intent, vector: Vectors, encoder_name: str) -> QuerySort:
     """Return whether a query is a question about the past, a message, or idle.
 
-    Where it asks of somebody by name or for the assistant's words, it is a question; else as the shipped model says,
-    which knows MiniLM's vectors.
+    Where it asks of somebody by name, for the assistant's words, or for a time, a number or a name of the user's own,
+    it is a question; else as the shipped model says, which knows MiniLM's vectors. What it is not sure of is a question
+    too, if it may be about the past at all: it is in the first person, names somebody, or is a few words.
     """
-    asks_of_somebody = bool(intent.speakers) and begins_question(intent.query)
-    if asks_of_somebody or intent.needs_assistant or encoder_name != VECTOR_SPACE:
+    query, asks = intent.query, begins_question(intent.query)
+    is_own = speaks_of_self(query) or bool(proper_names(query))
+    asks_for_fact = asks and (intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
+    if encoder_name != VECTOR_SPACE or intent.needs_assistant or asks_for_fact:
         return "question"
-    return _load(SORTS, SORT_FILE).classify([intent.query], vector[np.newaxis])[0] or "question"
+    chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
+    few = len(query.split()) < MIN_ALONE_STEMS
+    may_ask = speaks_of_self(query) or intent.speakers or few or (asks and is_own)
+    return "question" if may_ask and chances.max() < THRESHOLDS[SORT_FILE] else SORTS[int(chances.argmax())]
 
 
 def idle_chance(message: str, vector: Vectors, encoder_name: str) -> float:

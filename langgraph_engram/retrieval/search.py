@@ -84,10 +84,10 @@ class ListEnd:
             return 0.0
         return own if search.stop is None else search.stop
 
-    def cut(self, search: Search, ranking: Ranking, shown: list[Evidence], budget: int) -> Found:
-        """Return what is shown of a pool, as far as it fits the budget, and the user's standing statements."""
+    def cut(self, search: Search, ranking: Ranking, shown: list[Evidence], budget: int, near: int = MAX_NEAR) -> Found:
+        """Return what is shown of a pool, as far as it fits the budget, and what lasts and bears on the query."""
         fitting = fit_budget(shown, budget)
-        evidence = with_lasting(ranking.matches, ranking.query, fitting, budget, self.settings.lasting_share)
+        evidence = with_lasting(ranking.matches, ranking.query, fitting, budget, self.settings.lasting_share, near)
         notes = [f"the route {name!r} has no data here" for name in ranking.empty]
         if search.conditions and not ranking.pool:
             notes.append("nothing that was found fulfils the filters")
@@ -100,14 +100,14 @@ class ListEnd:
 
 
 def with_lasting(
-    matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, share: float
+    matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, share: float, near: int = MAX_NEAR
 ) -> list[Evidence]:
     """Return passages that fit a budget of tokens with the standing statements that bear on a query among them.
 
     What was found and shows one stays where it is, and is marked with the route. The others come last, as far as they
     take a share of the budget at most, and the last passages that show none give way to them.
     """
-    wanted = _bearing_on(matches, query) if share else []
+    wanted = _bearing_on(matches, query, near) if share else []
     marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
     unseen = [statement for statement in wanted if not any(_shows(passage, statement) for passage in found)]
     missing = fit_budget(unseen, int(share * budget))
@@ -131,7 +131,7 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
     return Profile(text=text, records=records)
 
 
-def _bearing_on(matches: Matches, query: Vectors) -> list[Evidence]:
+def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Evidence]:
     """Return all instructions, then the statements of other kinds that are near, each nearest first."""
     index = matches.index
     positions = [at for at in index.records.lasting_positions() if matches.records[at]]
@@ -143,7 +143,7 @@ def _bearing_on(matches: Matches, query: Vectors) -> list[Evidence]:
     near = [place for place in positions if place not in instructions and cosines[place] >= MIN_COSINE]
     return [
         format_passage(index, Candidate("record", position, 0.0, {LASTING: cosines[position]}))
-        for position in (*instructions, *near[:MAX_NEAR])
+        for position in (*instructions, *near[:most_near])
     ]
 
 

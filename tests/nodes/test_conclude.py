@@ -3,6 +3,7 @@
 import pytest
 
 from langgraph_engram.nodes.conclude import Conclude
+from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 
 
@@ -13,6 +14,7 @@ def concluded(to_recall, passage):
     def run(answer, **fields):
         passages = [passage("p0"), passage("p1")]
         state = {"request": to_recall(), "evidence": passages, "pool": passages, "round": 2, "went_deep": True}
+        state["intent"] = Intent(query="Where?", anchor="Where?")
         conclude = Conclude(RetrieveSettings(relevance_threshold=0.5))
         return conclude({**state, "run_id": "run", "answer": answer, **fields})["recollection"]
 

@@ -1,8 +1,8 @@
 """Read invented people, what they said in passing, and what they later ask, plan or remark on which it bears.
 
-`people.jsonl` holds a person a line: sessions, each fact that was said with its kind and significance, and messages with
-the facts that they need. `pairs.jsonl` holds a fact and a message on which it bears. Every third person is held out:
-nothing is fitted to them.
+`people.jsonl` holds a person a line: sessions, each fact that was said with its kind and significance, and messages
+with the facts that they need. `pairs.jsonl` holds a fact and a message on which it bears. About every fourth person
+is held out: nothing is fitted to them.
 """
 
 import json

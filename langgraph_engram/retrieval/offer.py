@@ -1,0 +1,112 @@
+"""Offer a model the short lines of what people said, of which it names those that bear on a message.
+
+First a fixed part, what lasts most, in order of time: it changes with every fiftieth record alone, so that a provider's
+prompt cache keeps it from message to message. Then the statements nearest to the message among the rest.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from langgraph_engram.prompts.rendering import day_headings, plain, speaker_name
+from langgraph_engram.results import CHARACTERS_PER_TOKEN
+from langgraph_engram.retrieval.messages import Statements
+from langgraph_engram.retrieval.passages import Candidate, format_record
+from langgraph_engram.retrieval.scoring import Positions
+from langgraph_engram.schema import Evidence, Record
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.questions import read_cues
+from langgraph_engram.text.statements import own_words
+
+FIXED_TOKENS = 1900
+"""Tokens of the fixed part."""
+MOST_FIXED = 150
+NEAR_TOKENS = 2050
+"""Tokens of the lines behind it."""
+WORTH = 0.03
+"""Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
+RENEWED = 50
+"""Records after which the fixed part is chosen again."""
+LINE_CHARACTERS = 140
+"""Characters of a line at most."""
+NUMBER_TOKENS = 2
+SELECTED = "selected"
+"""The route of what a model named, in the scores of evidence."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The lines that are offered, numbered from 1 through both parts."""
+
+    index: ScopeIndex
+    fixed: Sequence[int]
+    """Positions of records, in order of time."""
+    near: Sequence[int]
+
+    def lines(self) -> tuple[list[str], list[str]]:
+        """Return the lines of both parts, the first under their days; all are in order of time."""
+        first = [line for day, line in self._numbered(self.fixed, 1) for line in (*day, line)]
+        return first, [line for _, line in self._numbered(self.near, 1 + len(self.fixed))]
+
+    def record_ids(self) -> list[str]:
+        """Return the ids of the records in the order of their numbers."""
+        return [self.index.records.items[at].record_id for at in (*self.fixed, *self.near)]
+
+    def evidence(self, numbers: Sequence[int]) -> list[Evidence]:
+        """Return what numbers name, in their order, each once; with what stood before where it points back there."""
+        offered = (*self.fixed, *self.near)
+        named = [offered[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(offered)]
+        return [
+            format_record(self.index, Candidate("record", at, 1.0, {SELECTED: 1.0}, self._before(at), relevance=1.0))
+            for at in named
+        ]
+
+    def _numbered(self, positions: Sequence[int], first: int) -> Iterator[tuple[list[str], str]]:
+        """Yield the heading of its day, where it begins one, and each line."""
+        records = [self.index.records.items[at] for at in positions]
+        names = len(self.index.turns.people) > 1
+        headings = day_headings(record.mentioned_at for record in records)
+        for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
+            yield heading, f"{number}. {f'{speaker_name(record.speaker)}: ' if names else ''}{line_of(record)}"
+
+    def _before(self, at: int) -> tuple[int, ...]:
+        """Return the position of the sentence before one that points back to it, in the same turn; else none."""
+        records = self.index.records.items
+        if not at or not read_cues(own_words(records[at].content, records[at].speaker)).points_back:
+            return ()
+        return (at - 1,) if records[at - 1].source_turn_ids == records[at].source_turn_ids else ()
+
+
+def make_offer(statements: Statements) -> Offer:
+    """Return what is offered for a message."""
+    index = statements.index
+    said = statements.said()
+    settled = said[said < len(index.records) // RENEWED * RENEWED]
+    worth = index.records.significance[settled] - WORTH * _tokens(index, settled)
+    fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], FIXED_TOKENS)
+    rest = np.setdiff1d(said, fixed)
+    nearest = rest[np.argsort(-index.records.cosine_of(rest, statements.query), kind="stable")]
+    unused = FIXED_TOKENS if not len(fixed) else 0
+    return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, NEAR_TOKENS + unused)))
+
+
+def line_of(record: Record) -> str:
+    """Return the line of a record."""
+    said = plain(own_words(record.content, record.speaker))
+    return said if len(said) <= LINE_CHARACTERS else f"{said[:LINE_CHARACTERS].rstrip()} …"
+
+
+def _fitting(index: ScopeIndex, positions: Positions, budget: int) -> Positions:
+    """Return the first positions whose lines fit a budget of tokens."""
+    return positions[np.cumsum(_tokens(index, positions)) <= budget]
+
+
+def _tokens(index: ScopeIndex, positions: Positions) -> Positions:
+    """Estimate the tokens of lines, with their numbers."""
+    return np.minimum(index.records.characters[positions], LINE_CHARACTERS) // CHARACTERS_PER_TOKEN + NUMBER_TOKENS
+
+
+def _in_order(index: ScopeIndex, positions: Positions) -> list[int]:
+    ranks = index.records.ranks
+    return sorted(positions.tolist(), key=lambda at: int(ranks[at]))
