@@ -11,6 +11,7 @@ from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.queries import (
+    SURELY_IDLE,
     UNPARSED_NOTE,
     asking_speakers,
     make_intent,
@@ -63,7 +64,8 @@ class ParseIntentStep:
         if not self.settings.messages:
             return intent
         encoder = self.store.encoder
-        sort = sort_of(intent, encoder.encode([intent.anchor])[0], encoder.name)
+        least_idle = SURELY_IDLE if request.select else 0.0
+        sort = sort_of(intent, encoder.encode([intent.anchor])[0], encoder.name, least_idle)
         if sort == "question":
             return intent
         return intent.model_copy(update={"sort": sort, "anchor": with_context(intent.query, request.thread)})

@@ -22,7 +22,7 @@ from langgraph_engram.text.statements import own_words
 FIXED_TOKENS = 1900
 """Tokens of the fixed part."""
 MOST_FIXED = 150
-NEAR_TOKENS = 2050
+NEAR_TOKENS = 2350
 """Tokens of the lines behind it."""
 WORTH = 0.03
 """Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""

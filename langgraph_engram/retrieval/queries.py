@@ -35,6 +35,8 @@ SORTS: tuple[QuerySort, ...] = ("message", "idle")
 """What a query may be beside a question about the past, each with a regression of its own."""
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
 """Types of answers that requests ask for as well."""
+SURELY_IDLE = 0.9
+"""The probability that a message is idle from which no model is asked what bears on it."""
 UNKNOWN_IDLE = 0.2
 """The share of messages on which nothing bears, for an encoder whose vectors no model knows."""
 CONTEXT_TURNS = 2
@@ -121,12 +123,13 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return _load(BROAD, BREADTH_FILE).classify([first_person_query(intent)], vector[np.newaxis])[0] or "narrow"
 
 
-def sort_of(intent: Intent, vector: Vectors, encoder_name: str) -> QuerySort:
+def sort_of(intent: Intent, vector: Vectors, encoder_name: str, least_idle: float = 0.0) -> QuerySort:
     """Return whether a query is a question about the past, a message, or idle.
 
     Where it asks of somebody by name, for the assistant's words, or for a time, a number or a name of the user's own,
     it is a question; else as the shipped model says, which knows MiniLM's vectors. What it is not sure of is a question
-    too, if it may be about the past at all: it is in the first person, names somebody, or is a few words.
+    too, if it may be about the past at all: it is in the first person, names somebody, or is a few words. Below
+    `least_idle`, a probability, nothing is idle.
     """
     query, asks = intent.query, begins_question(intent.query)
     is_own = speaks_of_self(query) or bool(proper_names(query))
@@ -136,7 +139,9 @@ def sort_of(intent: Intent, vector: Vectors, encoder_name: str) -> QuerySort:
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
     may_ask = speaks_of_self(query) or intent.speakers or few or (asks and is_own)
-    return "question" if may_ask and chances.max() < THRESHOLDS[SORT_FILE] else SORTS[int(chances.argmax())]
+    if may_ask and chances.max() < THRESHOLDS[SORT_FILE]:
+        return "question"
+    return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
 
 
 def idle_chance(message: str, vector: Vectors, encoder_name: str) -> float:

@@ -17,6 +17,7 @@ from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
+from langgraph_engram.prompts.select_lines import SelectLines
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
@@ -25,7 +26,7 @@ from langgraph_engram.results import UsageEntry
 from langgraph_engram.rule_model import turns
 from langgraph_engram.rule_model.consolidation import decide_update, extractive_narrative
 from langgraph_engram.rule_model.quoting import quote
-from langgraph_engram.rule_model.recall import parse_intent, reflect, select_records
+from langgraph_engram.rule_model.recall import parse_intent, reflect, select_lines, select_records
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: quote,
@@ -40,6 +41,7 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     LabelSentences: turns.label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,
+    SelectLines: select_lines,
     SelectRecords: select_records,
     TrackTopics: turns.track_topics,
     WriteAnswer: quote,

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.rendering import cited_numbers
+from langgraph_engram.prompts.select_lines import MOST_NAMED, LineSelection, SelectLines
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType
@@ -29,6 +30,9 @@ PROFILE = re.compile(
     re.IGNORECASE,
 )
 EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
+NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
+MIN_SHARED = 2
+"""Content stems that a line shares with a message where a rule names it."""
 QUESTION_WORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())
 ASKING_WORDS = frozenset(
     content_stems(
@@ -65,6 +69,15 @@ def parse_intent(question: ParseIntent) -> ParsedIntent:
         answer_dimension=dimension,
         needs_assistant=asks_for_assistant(query),
     )
+
+
+def select_lines(question: SelectLines) -> LineSelection:
+    """Name the lines that share most words with the message, at least two."""
+    stems = set(content_stems(question.message))
+    lines = [NUMBERED.match(line) for line in (*question.fixed, *question.near)]
+    shared = {int(line[1]): len(stems & set(content_stems(line[2]))) for line in lines if line}
+    best = sorted((number for number in shared if shared[number] >= MIN_SHARED), key=lambda number: -shared[number])
+    return LineSelection(numbers=best[:MOST_NAMED])
 
 
 def select_records(question: SelectRecords) -> Selection:
