@@ -22,10 +22,9 @@ from langgraph_engram.retrieval.scoring import Positions, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
 from langgraph_engram.schema import MOST_SIGNIFICANT, Intent
 from langgraph_engram.stores.index import Matches, ScopeIndex
-from langgraph_engram.text.tokens import content_stems
 
 WEIGHTS_FILE = "message_weights.json"
-FEATURES = ("lasts", "cosine", "deviation", "turn", "beside", "rank", "lexical", "nearest", "records", "length", "idle")
+FEATURES = ("lasts", "cosine", "rank", "nearest", "records", "length", "idle")
 """The features of a statement, in the order of the columns; see `Statements.features`."""
 POOL = 200
 """Statements that are compared: the nearest, and the nearest of those that matter."""
@@ -95,45 +94,22 @@ class Statements:
         """Return the features of statements, nearest first, as an array of shape (statements, len(FEATURES)).
 
         - `lasts`: the log-odds that it lasts, by its significance.
-        - `cosine`, `deviation`: of the message with it; and how many standard deviations above the scope's turns.
-        - `turn`, `beside`: of the message with its turn, and with the nearer one of the turns around it.
+        - `cosine`: of the message with it.
         - `rank`: ln(1 + statements that are nearer).
-        - `lexical`: its BM25 score.
         - `nearest`, `records`, `length`, `idle`: of all: the highest cosine, ln of the records in the scope, ln of the
           message's characters, and the log-odds that it is idle.
+
+        The turn around a statement, and words that both share, tell nothing more of people and messages that the
+        weights were not fitted to.
         """
-        records, turns, links = self.index.records, self.index.turns, record_links(self.index)
-        cosines = records.cosine_of(positions, self.query)
-        of_turns = np.append(turns.cosine(self.query), 0.0)
-        own = links.turn[positions]
-        after = np.append(turns.following, -1)[own]
-        before = np.append(_before(turns.following), -1)[own]
-        beside = np.maximum(np.where(after >= 0, of_turns[after], -1), np.where(before >= 0, of_turns[before], -1))
-        usual, spread = float(of_turns[:-1].mean()), float(of_turns[:-1].std()) or 1.0
-        of_all = (cosines.max(), np.log(len(records)), np.log1p(len(self.message)), _log_odds(np.array([self.idle]))[0])
-        return np.column_stack(
-            [
-                self._lasts(positions),
-                cosines,
-                (cosines - usual) / spread,
-                of_turns[own],
-                np.where(beside > -1, beside, of_turns[own]),
-                np.log1p(np.arange(len(positions))),
-                records.bm25(content_stems(self.message))[positions],
-                *(np.full(len(positions), value) for value in of_all),
-            ]
-        )
+        cosines = self.index.records.cosine_of(positions, self.query)
+        idle = _log_odds(np.array([self.idle]))[0]
+        of_all = (cosines.max(), np.log(len(self.index.records)), np.log1p(len(self.message)), idle)
+        shared = np.tile(np.array(of_all), (len(positions), 1))
+        return np.column_stack([self._lasts(positions), cosines, np.log1p(np.arange(len(positions))), shared])
 
     def _lasts(self, positions: Positions) -> Numbers:
         return _log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT)
-
-
-def _before(following: Positions) -> Positions:
-    """Return the position of the turn before each one, given that of the turn after; -1 for none."""
-    before = np.full(len(following), -1, dtype=np.intp)
-    known = np.flatnonzero(following >= 0)
-    before[following[known]] = known
-    return before
 
 
 def _log_odds(probabilities: Numbers) -> Numbers:
@@ -155,7 +131,8 @@ class MessageRetriever:
             return Found([], [IDLE_NOTE])
         statements = statements_for(index, intent, self.encoder, search.conditions)
         candidates, size_of = statements.candidates(), approximate_tokens(index)
-        budget = search.budget or self.end.settings.message_budget
+        settings = self.end.settings
+        budget = search.budget or (settings.budget if search.stop == 0 else settings.message_budget)
         price = SMALL_PRICE if sum(map(size_of, candidates)) <= SMALL_SCOPE else PRICE
         worth = [found for found in candidates if search.stop == 0 or found.relevance >= price * size_of(found)]
         shown = [format_record(index, found) for found in fit_budget(worth, budget, size_of=size_of)]
