@@ -137,6 +137,9 @@ def recall(
     command: Invocation,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.")],
     search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
+    select: Annotated[
+        bool, typer.Option("--select", help="Find what bears on a request or remark; the model selects it.")
+    ] = False,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of evidence.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first N passages of a --search only.")] = None,
     now: Annotated[
@@ -151,6 +154,7 @@ def recall(
     filters: Filter = None,
 ) -> None:
     """Answer a question from memory, with the evidence that the answer rests on."""
+    search = search or select
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
     encoder = _loading_encoder(command)
@@ -159,7 +163,7 @@ def recall(
     asked: dict[str, Any] = {"now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
     with progress("remembering"), command.open_existing(encoder) as memory:
         if search:
-            recollection = memory.search(question, budget=budget, limit=limit, **asked, **command.scope)
+            recollection = memory.search(question, budget=budget, limit=limit, select=select, **asked, **command.scope)
         else:
             recollection = memory.recall(question, budget=budget, answer_style=style, **asked, **command.scope)
     if command.as_json:

@@ -50,6 +50,9 @@ Where = Annotated[
     ),
 ]
 Limit = Annotated[int | None, Field(description="Passages, at most.", ge=1)]
+Select = Annotated[
+    bool, Field(description="Whether a model selects what bears on a request or remark; needs one at the server.")
+]
 Said = Annotated[
     Metadata | None, Field(description="What to keep with the messages, as a flat object that filters can ask for.")
 ]
@@ -136,10 +139,16 @@ class _Tools:
         )
 
     def search(
-        self, scope: Scope, query: Query, budget: Budget = None, filters: Where = None, limit: Limit = None
+        self,
+        scope: Scope,
+        query: Query,
+        budget: Budget = None,
+        filters: Where = None,
+        limit: Limit = None,
+        select: Select = False,
     ) -> SearchResult:
         """Find evidence."""
-        found = self.memory().search(query, budget=budget, filters=filters, limit=limit, **dict(scope))
+        found = self.memory().search(query, budget=budget, filters=filters, limit=limit, select=select, **dict(scope))
         return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
     def profile(self, scope: Scope) -> ProfileResult:

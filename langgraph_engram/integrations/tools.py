@@ -88,6 +88,7 @@ def create_memory_tools(
     *,
     tools: Sequence[ToolName] = get_args(ToolName),
     budget: int | None = None,
+    select: bool = False,
     metadata: Metadata | None = None,
     filters: Filters | None = None,
     redact: Redaction | None = None,
@@ -103,6 +104,7 @@ def create_memory_tools(
         memory: The memory.
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
+        select: Whether the memory's model, or its `selector`, selects what bears on a request or a remark.
         metadata: What is kept with a note, for `filters`.
         filters: What a search finds fulfils them, and the filters of the model besides; nothing else can be forgotten.
         redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
@@ -119,6 +121,8 @@ def create_memory_tools(
     """
     if not isinstance(memory, Memory):
         raise InvalidInput(f"memory is {memory!r}: pass a Memory")
+    if select and not memory.selects:
+        raise InvalidInput("select=True needs a language model: open the memory with model= or selector=")
     if isinstance(tools, str):
         raise InvalidInput(f"tools is {tools!r}: give a list of names")
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
@@ -127,6 +131,7 @@ def create_memory_tools(
         memory,
         ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id),
         budget,
+        select,
         check_metadata(metadata),
         check_filters(filters),
         redactor(redact),
@@ -143,6 +148,7 @@ class _MemoryTools:
     memory: Memory
     default: ScopeOverrides
     budget: int | None
+    selects: bool
     metadata: Metadata
     filters: Filters | None
     redact: Redaction
@@ -179,10 +185,10 @@ class _MemoryTools:
         limit: int | None = None,
         runtime: ToolRuntime[Any, Any] = NOT_INJECTED,
     ) -> Result:
-        """Search, without calling a model."""
+        """Search, without calling a model unless it is to select."""
         with self._scoped(config, runtime) as (scope, _):
             asked = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
-            found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **asked)
+            found = self.memory.search(query, budget=self.budget, select=self.selects, now=datetime.now(UTC), **asked)
             return self.redact(format_recalled(found, with_ids=self.shows_ids)), found.model_dump(mode="json")
 
     def forget_memory(

@@ -22,7 +22,7 @@ from langgraph_engram.text.statements import own_words
 FIXED_TOKENS = 1900
 """Tokens of the fixed part."""
 MOST_FIXED = 150
-NEAR_TOKENS = 2350
+NEAR_TOKENS = 2200
 """Tokens of the lines behind it."""
 WORTH = 0.03
 """Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
@@ -104,7 +104,8 @@ def _fitting(index: ScopeIndex, positions: Positions, budget: int) -> Positions:
 
 def _tokens(index: ScopeIndex, positions: Positions) -> Positions:
     """Estimate the tokens of lines, with their numbers."""
-    return np.minimum(index.records.characters[positions], LINE_CHARACTERS) // CHARACTERS_PER_TOKEN + NUMBER_TOKENS
+    shown = np.minimum(index.records.characters[positions], LINE_CHARACTERS)
+    return np.asarray(shown // CHARACTERS_PER_TOKEN + NUMBER_TOKENS)
 
 
 def _in_order(index: ScopeIndex, positions: Positions) -> list[int]:

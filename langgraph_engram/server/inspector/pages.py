@@ -52,6 +52,8 @@ MAX_COOKIE = 3_800
 UNKNOWN_TOKEN = "This token is not known, or no longer valid."
 LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
 MODES = {"recall": "Answer", "search": "Evidence only"}
+SELECTING = {**MODES, "select": "What bears on a message"}
+"""What a question may return where a language model can select."""
 
 
 def show_timeline(visit: Visit) -> Response:
@@ -135,14 +137,23 @@ def _target(visit: Visit) -> Target:
 
 def show_question(visit: Visit) -> Response:
     """Show the form of a question."""
-    return visit.page("ask.html", query="", mode="recall", modes=MODES, found=None)
+    return visit.page("ask.html", query="", mode="recall", modes=_modes(visit), found=None)
 
 
 def ask(visit: Visit) -> Response:
     """Answer a question, or show what is found."""
     query, mode = visit.sent("query"), visit.sent("mode")
-    find = visit.memory.search if mode == "search" else visit.memory.recall
-    return visit.page("ask.html", query=query, mode=mode, modes=MODES, found=find(query, **visit.whose))
+    if mode in ("search", "select"):
+        found = visit.memory.search(query, select=mode == "select", **visit.whose)
+    else:
+        found = visit.memory.recall(query, **visit.whose)
+    offered = [visit.index.records.get(key) for key in found.selection.offered] if found.selection else []
+    return visit.page("ask.html", query=query, mode=mode, modes=_modes(visit), found=found, offered=offered)
+
+
+def _modes(visit: Visit) -> dict[str, str]:
+    """Return what a question may return."""
+    return SELECTING if visit.memory.selects else MODES
 
 
 def show_profile(visit: Visit) -> Response:
