@@ -2,7 +2,7 @@
 
 A peanut allergy bears on a team lunch. What tells it is how much a statement matters in general, and how near it is in
 meaning, far below what a question would be answered from. One calibrated probability orders what people said, ends the
-list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0023).
+list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0016).
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ MATTERING = 0.05
 """Cosine for which a factor of e in the odds that a statement lasts makes up, in choosing what is compared."""
 PRICE = 0.00028
 """Probability of bearing on the message that a statement needs for each token of it."""
-SMALL_PRICE = 0.00004
+SMALL_PRICE = 0.00012
 """The same where all that is known is small."""
 SMALL_SCOPE = 300
 """Tokens of statements up to which what is known is small: only what is surely beside the point is withheld."""

@@ -35,7 +35,7 @@ SORTS: tuple[QuerySort, ...] = ("message", "idle")
 """What a query may be beside a question about the past, each with a regression of its own."""
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
 """Types of answers that requests ask for as well."""
-SURELY_IDLE = 0.9
+SURELY_IDLE = 0.8
 """The probability that a message is idle from which no model is asked what bears on it."""
 UNKNOWN_IDLE = 0.2
 """The share of messages on which nothing bears, for an encoder whose vectors no model knows."""
