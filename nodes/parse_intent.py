@@ -24,6 +24,7 @@ from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.base import Store, index_as_of
+from langgraph_engram.stores.index import ScopeIndex
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,22 @@ class ParseIntentStep:
             **initial,
             "revision": index.revision,
             "query": query,
-            "intent": self._sorted(intent, request) if request.mode == "search" else intent,
+            "intent": self._sorted(intent, request, index) if request.mode == "search" else intent,
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
 
-    def _sorted(self, intent: Intent, request: RecallRequest) -> Intent:
+    def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
         if not self.settings.messages:
             return intent
         encoder = self.store.encoder
-        least_idle = SURELY_IDLE if request.select else 0.0
-        sort = sort_of(intent, encoder.encode([intent.anchor])[0], encoder.name, least_idle)
+        sort = sort_of(
+            intent,
+            encoder.encode([intent.anchor])[0],
+            encoder.name,
+            is_talk=not index.turns.from_assistant.any(),
+            least_idle=SURELY_IDLE if request.select else 0.0,
+        )
         if sort == "question":
             return intent
         return intent.model_copy(update={"sort": sort, "anchor": with_context(intent.query, request.thread)})

@@ -123,17 +123,19 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return _load(BROAD, BREADTH_FILE).classify([first_person_query(intent)], vector[np.newaxis])[0] or "narrow"
 
 
-def sort_of(intent: Intent, vector: Vectors, encoder_name: str, least_idle: float = 0.0) -> QuerySort:
+def sort_of(
+    intent: Intent, vector: Vectors, encoder_name: str, *, is_talk: bool = False, least_idle: float = 0.0
+) -> QuerySort:
     """Return whether a query is a question about the past, a message, or idle.
 
-    Where it asks of somebody by name, for the assistant's words, or for a time, a number or a name of the user's own,
-    it is a question; else as the shipped model says, which knows MiniLM's vectors. What it is not sure of is a question
-    too, if it may be about the past at all: it is in the first person, names somebody, or is a few words. Below
-    `least_idle`, a probability, nothing is idle.
+    Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
+    assistant's words, or for a time, a number or a name of the user's own, it is a question; else as the shipped model
+    says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
+    it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
     """
     query, asks = intent.query, begins_question(intent.query)
     is_own = speaks_of_self(query) or bool(proper_names(query))
-    asks_for_fact = asks and (intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
+    asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
     if encoder_name != VECTOR_SPACE or intent.needs_assistant or asks_for_fact:
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
