@@ -129,14 +129,15 @@ def sort_of(
     """Return whether a query is a question about the past, a message, or idle.
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, or for a time, a number or a name of the user's own, it is a question; else as the shipped model
+    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
     says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
     it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
     """
     query, asks = intent.query, begins_question(intent.query)
     is_own = speaks_of_self(query) or bool(proper_names(query))
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
-    if encoder_name != VECTOR_SPACE or intent.needs_assistant or asks_for_fact:
+    is_broad = asks and breadth_of(intent, vector, encoder_name) != "narrow"
+    if encoder_name != VECTOR_SPACE or intent.needs_assistant or asks_for_fact or is_broad:
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
