@@ -14,7 +14,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_engram.compression import Compressor
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.consolidation.resolution import ClusterResolver
 from langgraph_engram.extraction.extractor import EVENTS, Extractor, View
@@ -98,21 +97,19 @@ def build_write_graph(
     model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
-    compressor: Compressor | None = None,
     entry: EntryNode | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
     Args:
         checkpointer: None for a graph that another one embeds, or that a server runs.
-        compressor: What shortens the sentences that `extract` asks about.
         entry: The node before the first step, where the graph is served.
     """
     parts = write_parts(store, model, settings)
-    extractor = Extractor(model, settings.extract, parts.views, compressor=compressor)
+    extractor = Extractor(model, settings.extract, parts.views)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     context_turns = parts.segmenter.context_turns
-    graph.add_node("receive", Receive(store, settings.extract.date_order, compressor, settings.receive))
+    graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))
     graph.add_node("segment", Segment(store, parts.segmenter))
     graph.add_node("extract", Extract(store, extractor, settings.extract, context_turns))
     graph.add_node("verify", Verify(store, settings.verify, settings.extract))

@@ -23,7 +23,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 from pydantic import BaseModel, ValidationError
 
-from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
@@ -35,7 +34,7 @@ from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ExtractSettings, Settings, StorageSettings
+from langgraph_engram.settings import Settings, StorageSettings
 from langgraph_engram.stores.base import Store, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
@@ -136,17 +135,12 @@ def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Mod
     return RuleModel() if model == "rules" else open_model(model, chat)
 
 
-def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
-    """Return what compresses the sentences of an extraction, if the settings ask for it; it loads at its first use."""
-    return LLMLingua2(extract.compress_rate, extract.compress_model) if extract.compress_rate is not None else None
-
-
 def build_graphs(
     store: Store, model: Model, settings: Settings, selector: Model | None = None
 ) -> tuple[WriteGraph, ReadGraph]:
     """Build the two graphs of a memory, with what the settings ask for, and without checkpoints."""
-    write = build_write_graph(store, model, settings, compressor=resolve_compressor(settings.extract))
-    return write, build_read_graph(store, model, RuleModel(), settings, selector=selector)
+    read = build_read_graph(store, model, RuleModel(), settings, selector=selector)
+    return build_write_graph(store, model, settings), read
 
 
 def open_store_and_checkpointer(

@@ -84,10 +84,6 @@ class EncoderUnavailable(EngramError, RuntimeError):
     """Weights or a package of the encoder are missing or wrong."""
 
 
-class CompressorUnavailable(EngramError, RuntimeError):
-    """Weights or a package of the compressor are missing or wrong."""
-
-
 class ModelUnavailable(EngramError, ConnectionError):
     """The language model cannot be built or reached."""
 

@@ -135,7 +135,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
         Raises:
             StoreError: The store cannot write.
-            CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
             EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`. In a store
                 that never held a vector nothing waits: send it again.
         """

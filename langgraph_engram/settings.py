@@ -14,8 +14,6 @@ from langgraph_engram.schema import Action, DateOrder
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 AnswerStyle = Literal["auto", "short", "full"]
 """How long an answer is: as the question asks for it, the fewest words, or full sentences."""
-LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
-"""The compressor of DimMem and StructMem, by its name on the Hugging Face hub."""
 
 
 class SettingsGroup(BaseModel):
@@ -58,12 +56,6 @@ class ExtractSettings(SettingsGroup):
     until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=0)
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
-
-    compress_rate: float | None = Field(None, gt=0, le=1)
-    """Share of words that the model reads; None for all. What is stored is never compressed (DimMem: .8; StructMem:
-    .6 to .8)."""
-    compress_model: str = LLMLINGUA_2
-    """An LLMLingua-2 model on the Hugging Face hub, or its folder."""
 
 
 class VerifySettings(SettingsGroup):

@@ -13,7 +13,6 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import requests_by_session, turns_of_run
-from langgraph_engram.compression import Compressor
 from langgraph_engram.pending import (
     RECEIVE,
     UNFINISHED,
@@ -29,9 +28,6 @@ from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
 
-PROBE = "Hello."
-"""A text that is compressed only to see that it can be done."""
-
 
 @dataclass(frozen=True, slots=True)
 class Receive:
@@ -40,8 +36,6 @@ class Receive:
     store: Store
     date_order: DateOrder | None = None
     """How the user writes the numbers of a date, where that is known."""
-    compressor: Compressor | None = None
-    """What `extract` will shorten sentences with."""
     settings: ReceiveSettings = field(default_factory=ReceiveSettings)
 
     def __call__(self, state: WriteState) -> WriteState:
@@ -53,8 +47,6 @@ class Receive:
             received = self._left_to_do(request, *sessions)
         else:
             received = self._new(request.scope, run_id, sessions)
-        if self.compressor and received["turns"]:  # the turns are stored: where it cannot be loaded, no model is paid
-            self.compressor.compress([PROBE])
         return {**_empty_state(), "request": request, "run_id": run_id, "session_ids": [*sessions], **received}
 
     def _new(self, scope: Scope, run_id: str, sessions: Mapping[str, RememberRequest]) -> WriteState:

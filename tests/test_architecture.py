@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("settings",),
     ("text", "results", "logistic"),
     ("state", "embeddings", "llm"),
-    ("compression", "prompts"),
+    ("prompts",),
     ("stores", "rule_model"),
     ("pending", "screening", "tracing"),
     ("alignment",),

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo
+from engram_lab.compression import Compressor, LLMLingua2
 from engram_lab.datasets import CATEGORIES, Conversation, LocomoQuestion, read_locomo
 from engram_lab.harness import (
     MEDIAN,
@@ -34,7 +35,6 @@ from engram_lab.harness import (
     shown_means,
 )
 from engram_lab.resume import KeyedLine, LineKey, fingerprint, open_run
-from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
-from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
@@ -49,9 +48,9 @@ class View:
     may_label: bool = True
     """Whether sentences are labelled where the model cannot write; else small talk has numbers as well."""
 
-    def ask(self, batch: TurnBatch, shown: tuple[str, ...]) -> Question[Reading]:
-        """Return the question about a batch, of whose sentences the model reads what is shown; all of them for none."""
-        return self.question(batch.turns, batch.context, batch.event_starts, shown, batch.in_passages)
+    def ask(self, batch: TurnBatch) -> Question[Reading]:
+        """Return the question about a batch."""
+        return self.question(batch.turns, batch.context, batch.event_starts, in_passages=batch.in_passages)
 
 
 EVENTS = View("dimensional", ExtractEvents, DIMENSIONS)
@@ -88,8 +87,6 @@ class Extractor:
     settings: ExtractSettings
     views: Sequence[View] = (EVENTS,)
     """What is asked of each batch; nothing where no records are kept."""
-    compressor: Compressor | None = None
-    """What shortens the sentences that the model reads; None to let it read what was said."""
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
         """Return the records of each view, batch and session, in order, and what it cost to ask for them.
@@ -128,7 +125,7 @@ class Extractor:
         return answers
 
     def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        results = self.model.ask_all([view.ask(batch, self._shown(batch)) for batch in batches])
+        results = self.model.ask_all([view.ask(batch) for batch in batches])
         return [_Answered(batch, result) for batch, result in zip(batches, results, strict=True)]
 
     def _improved(self, written: _Answered) -> list[_Answered]:
@@ -146,20 +143,8 @@ class Extractor:
     def _label(self, batch: TurnBatch) -> list[_Answered]:
         """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
         parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
-        questions = [LabelSentences(part.turns, part.context, shown=self._shown(part)) for part in parts]
-        results = self.model.ask_all(questions)
+        results = self.model.ask_all([LabelSentences(part.turns, part.context) for part in parts])
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
-
-    def _shown(self, batch: TurnBatch) -> tuple[str, ...]:
-        """Return shorter sentences for the model to read under the same numbers; what images show stays as it is.
-
-        DimMem compresses each message; here numbers stand at sentences.
-        """
-        if self.compressor is None:
-            return ()
-        spoken = [sentence.resolved for sentence in batch.sentences if not sentence.image]
-        shorter = iter(self.compressor.compress(spoken))
-        return tuple(sentence.resolved if sentence.image else next(shorter) for sentence in batch.sentences)
 
     def _note(self, written: _Answered, *, is_hard: bool) -> None:
         """Note how an answer was, where it shows anything.

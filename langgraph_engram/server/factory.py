@@ -45,7 +45,6 @@ def memory() -> "Memory":
 @opened_once
 def graphs() -> "tuple[WriteGraph, ReadGraph]":
     """Return the served graphs, whose requests are always about their sender, and which reach nobody else's memory."""
-    from langgraph_engram.config import resolve_compressor
     from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.graphs.write import build_write_graph
@@ -57,11 +56,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
     served = memory()
     store, model, settings = cast("Store", ScopedStore(served.store)), served.model, served.settings
     write = build_write_graph(
-        store,
-        model,
-        settings,
-        compressor=resolve_compressor(settings.extract),
-        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext),
+        store, model, settings, entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext)
     )
     read = build_read_graph(
         store, model, RuleModel(), settings, entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext)

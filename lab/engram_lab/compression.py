@@ -11,12 +11,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from langgraph_engram.errors import CompressorUnavailable
-from langgraph_engram.settings import LLMLINGUA_2
+from langgraph_engram.errors import EngramError
+
+LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
+"""The compressor of DimMem and StructMem, by its name on the Hugging Face hub."""
 
 ESSENTIAL = re.compile(r"[\dA-Z()\[\]?]|n['’]t\b|^(no|not|never|nobody|nothing|none|neither|nor|without|cannot)\b")
 """In a word that always stays: a number, a name, a resolved time in brackets, a question, a negation."""
 MAX_TOKENS = 512
+
+
+class CompressorUnavailable(EngramError, RuntimeError):
+    """Weights or a package of the compressor are missing or wrong."""
 
 
 class Compressor(Protocol):
@@ -75,8 +81,7 @@ def _load(name: str) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(name)
         network, info = AutoModelForTokenClassification.from_pretrained(name, output_loading_info=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        hint = "give a folder that holds it as extract.compress_model, or leave extract.compress_rate empty"
-        raise CompressorUnavailable(f"cannot read the compressor {name!r}: {error}; {hint}") from error
+        raise CompressorUnavailable(f"cannot read the compressor {name!r}: {error}; give its folder") from error
     if info["missing_keys"] or network.config.num_labels != 2:
         raise CompressorUnavailable(f"{name!r} is no LLMLingua-2 model: it has no classifier of two labels")
     return tokenizer, network

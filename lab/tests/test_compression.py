@@ -1,4 +1,4 @@
-"""LLMLingua-2 leaves out words, and a memory whose settings name a rate asks a model about the others alone."""
+"""LLMLingua-2 leaves out words, but none that a reader needs."""
 
 from math import ceil
 
@@ -6,20 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.compression import ESSENTIAL, LLMLingua2, shorten
-from langgraph_engram.errors import CompressorUnavailable
-from langgraph_engram.memory import Memory
-from langgraph_engram.settings import ExtractSettings, Settings
-from langgraph_engram.testing import FakeModel
-from tests.conftest import by_rule
+from engram_lab.compression import ESSENTIAL, CompressorUnavailable, LLMLingua2, shorten
 from tests.tiny_networks import save_network
 
 SAID = "we camped by the small lake with our dog and it was really very nice"
 LONG = " ".join(f"then we walked along the river {number}" for number in range(20))
-MESSAGES = [
-    {"speaker": "Ana", "text": "We camped by the small lake and it was really very nice indeed."},
-    {"speaker": "Ben", "text": "Our old house has a garden, and that is where we keep the bees."},
-]
 WORDS = st.sampled_from("really the lake we camped by Oslo 7 [12] 2023-05-08 June not don't NASA cold?".split())
 
 
@@ -82,24 +73,9 @@ def test_what_is_no_compressor_is_named(tiny, tmp_path):
     damaged = save_classifier(tmp_path / "damaged")
     (damaged / "model.safetensors").write_bytes(b"these are no weights")
     for folder in (tmp_path / "nothing", damaged):
-        with pytest.raises(CompressorUnavailable, match=r"cannot read.*extract.compress_model"):
+        with pytest.raises(CompressorUnavailable, match=r"cannot read.*give its folder"):
             LLMLingua2(0.5, str(folder)).compress([SAID])
     others = [save_classifier(tmp_path / "names", labels=9), save_network(tmp_path / "plain", "BertModel", labels=2)]
     for folder in others:
         with pytest.raises(CompressorUnavailable, match="no LLMLingua-2 model"):
             LLMLingua2(0.5, str(folder)).compress([SAID])
-
-
-def test_without_a_compressor_nothing_is_asked_and_nothing_lost(tmp_path):
-    """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
-    model = FakeModel([by_rule] * 50)
-    settings = Settings(extract=ExtractSettings(compress_rate=0.5, compress_model=str(tmp_path)))
-    with Memory(store="memory:", encoder="hashing", model=model, settings=settings) as memory:
-        with pytest.raises(CompressorUnavailable, match="cannot read"):
-            memory.remember(MESSAGES, user_id="ana", session_id="s")
-        assert (model.asked, memory.status("ana").turns) == ([], 2)
-
-        save_classifier(tmp_path)
-        receipt = memory.retry(user_id="ana")
-
-        assert (receipt.pending, receipt.records) == (0, 2)
