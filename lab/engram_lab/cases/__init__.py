@@ -6,8 +6,9 @@ is held out: nothing is fitted to them.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.text.sentences import split_sentences
 
 FOLDER = Path(__file__).resolve().parent
+HASH_CHARACTERS = 16
 SAME = 30
 """Characters by which a sentence and a fact are recognised as the same."""
 
@@ -39,6 +41,18 @@ def read_people(split: Literal["fit", "held-out"] | None = None) -> list[dict[st
 def read_pairs() -> list[dict[str, str]]:
     """Return pairs of a `fact` and a later `message` on which it bears."""
     return _lines("pairs.jsonl")
+
+
+def labelled_sentences(sessions: Iterable[Session]) -> Iterator[Said]:
+    """Yield the sentences of some sessions that a person has labelled, each once.
+
+    `labels.json` has the labels by a hash of the sentence: of LoCoMo and LongMemEval, whose texts are not ours to give.
+    """
+    labels = json.loads((FOLDER / "labels.json").read_text(encoding="utf-8"))
+    texts = (message.text for session in sessions for message in session.messages if message.role == "user")
+    for sentence in dict.fromkeys(part.strip() for text in texts for part in split_sentences(text)):
+        if label := labels.get(sha256(sentence.encode()).hexdigest()[:HASH_CHARACTERS]):
+            yield Said(sentence, label[1], label[0])
 
 
 def sentences_of(person: dict[str, Any]) -> Iterator[Said]:

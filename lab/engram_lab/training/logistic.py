@@ -15,13 +15,16 @@ TOLERANCE = 1e-9
 
 
 def fit_logistic(
-    features: Numbers, labels: Numbers, weights: Numbers, strength: float = RIDGE
+    features: Numbers, labels: Numbers, weights: Numbers, strength: float | Numbers = RIDGE, *, scaled: bool = True
 ) -> tuple[float, Numbers]:
-    """Fit the probability of label 1; return the intercept and each column's weight, in the units of the features."""
+    """Fit the probability of label 1; return the intercept and each column's weight, in the units of the features.
+
+    The ridge is of one strength or one for each column, of features scaled to a deviation of 1, or as they are.
+    """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
-    deviation = np.where(deviation > 0, deviation, 1.0)
+    deviation = np.where((deviation > 0) & scaled, deviation, 1.0)
     rows = np.column_stack([np.ones(len(features)), (features - mean) / deviation])
-    ridge = np.diag([TOLERANCE, *[strength] * features.shape[1]])
+    ridge = np.diag([TOLERANCE, *np.broadcast_to(strength, features.shape[1])])
     solution = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         predicted = sigmoid(rows @ solution)

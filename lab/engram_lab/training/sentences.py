@@ -1,28 +1,30 @@
-"""Learn kinds of sentences from invented ones, and write the weights where the package ships them.
+"""Learn what lasts of what is said, how broad a query is and its sort, and write the weights that the package ships.
 
-python -m engram_lab.training.sentences [--out FOLDER]    what lasts of what is said, how broad a query is, its sort
+python -m engram_lab.training.sentences [--locomo FILE] [--longmemeval FILE] [--out FOLDER]
 
 `*_sentences.jsonl` and `*_queries.jsonl` hold a label and a text a line. A text with "{topic}" is a frame: it is filled
 with several of the texts labelled "topic", so that what a sentence is about says nothing about its kind. What lasts is
-learned beside them from the people and pairs of `engram_lab.cases`, those that are held out left aside. The same
-sentences give the same weights. The encoder is MiniLM.
+learned beside them from the people and pairs of `engram_lab.cases`, those that are held out left aside, and from the
+sentences of these files that are labelled there. The same sentences give the same weights. The encoder is MiniLM.
 """
 
 import json
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from engram_lab.cases import read_pairs, read_people, sentences_of
+from engram_lab.cases import Said, labelled_sentences, read_pairs, read_people, sentences_of
+from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.extraction.lasting import KINDS, LASTS, WEIGHTS_FILE
+from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import features_of, terms_of
 from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
 
@@ -45,7 +47,9 @@ RIDGE = 30.0
 DIGITS = 3
 OTHER = "other"
 LASTING = 2
-"""Significance from which a sentence lasts; what is minor is left aside in learning."""
+"""Significance from which a sentence lasts."""
+VECTOR_RIDGE, TERM_RIDGE = 1.0, 8.0
+"""The strengths for what lasts, where rare words would else tell too much."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +89,21 @@ def train(
     terms: Sequence[str],
     kinds: Sequence[str],
     prefixes: Sequence[str] = ("",),
+    *,
+    scaled: bool = True,
 ) -> dict[str, object]:
-    """Return an intercept and named weights for each kind."""
+    """Return an intercept and named weights for each kind; each text is embedded behind one of the prefixes."""
     said = [example.text for example in examples]
-    vectors = [encoder.encode([f"{prefix}{text}" for text in said]) for prefix in prefixes]
-    rows = np.concatenate([features_of(said, encoded, terms) for encoded in vectors])
-    weights = np.array([example.weight for example in examples] * len(prefixes)) / len(prefixes)
+    vectors = encoder.encode([f"{prefixes[n % len(prefixes)]}{text}" for n, text in enumerate(said)])
+    rows = features_of(said, vectors, terms)
+    weights = np.array([example.weight for example in examples])
+    ridge = np.repeat([VECTOR_RIDGE, TERM_RIDGE], [rows.shape[1] - len(terms), len(terms)])
     names = [*(str(column) for column in range(rows.shape[1] - len(terms))), *terms]
     learned: dict[str, object] = {}
-    found = np.array([example.label for example in examples] * len(prefixes))
+    found = np.array([example.label for example in examples])
     for kind in kinds:
-        learned[kind] = stored(rounded(names, *fit_logistic(rows, (found == kind) * 1.0, weights, RIDGE), DIGITS))
+        fitted = fit_logistic(rows, (found == kind) * 1.0, weights, RIDGE if scaled else ridge, scaled=scaled)
+        learned[kind] = stored(rounded(names, *fitted, DIGITS))
     return learned
 
 
@@ -113,18 +121,23 @@ def train_sorts(encoder: Encoder) -> dict[str, object]:
     return train(encoder, examples, frequent_terms([example.text for example in examples], OFTEN_FOUND), SORTS)
 
 
-def train_lasting(encoder: Encoder) -> dict[str, object]:
+def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[str, object]:
     """Learn what lasts and what is an instruction among all that is said, and the kinds of what lasts."""
     examples, texts = read_examples(SENTENCES)
-    said = [*examples, *said_in_passing()]
+    said = [*examples, *said_in_passing(), *map(_example, labelled_sentences(sessions))]
     terms = frequent_terms([*texts, *(example.text for example in said[len(examples) :])], OFTEN_FOUND)
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
     return {
-        **train(encoder, said, terms, ["instruction"], PREFIXES),
-        **train(encoder, kept, terms, [kind for kind in KINDS if kind != "instruction"], PREFIXES),
-        **train(encoder, lasts, terms, [LASTS], PREFIXES),
+        **train(encoder, said, terms, ["instruction"], PREFIXES, scaled=False),
+        **train(encoder, kept, terms, [kind for kind in KINDS if kind != "instruction"], PREFIXES, scaled=False),
+        **train(encoder, lasts, terms, [LASTS], PREFIXES, scaled=False),
     }
+
+
+def _example(said: Said) -> Example:
+    """Return what is learned from a sentence: what is minor does not last."""
+    return Example(said.kind if said.significance >= LASTING else OTHER, said.text)
 
 
 def messages() -> Iterator[Example]:
@@ -137,11 +150,10 @@ def messages() -> Iterator[Example]:
 
 
 def said_in_passing() -> Iterator[Example]:
-    """Yield the sentences of people and pairs, those aside that are of minor significance."""
+    """Yield the sentences of people, and of pairs."""
     for person in read_people("fit"):
         for said in sentences_of(person):
-            if not 0 < said.significance < LASTING:
-                yield Example(said.kind or OTHER, said.text)
+            yield _example(said)
     for number, pair in enumerate(read_pairs()):
         yield Example(pair["kind"], pair["fact"])
         if pair["form"] == "assistant" and number % 2:
@@ -152,8 +164,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line: learn all with MiniLM."""
     parser = ArgumentParser(description="Learn the weights that tell what lasts, and kinds of queries.")
     parser.add_argument("--out", type=Path, default=SHIPPED)
-    out, encoder = parser.parse_args(arguments).out, open_encoder(None).inner
-    write(train_lasting(encoder), out / "extraction" / WEIGHTS_FILE, indent=0)
+    parser.add_argument("--locomo", type=Path, default=None)
+    parser.add_argument("--longmemeval", type=Path, default=None)
+    chosen = parser.parse_args(arguments)
+    talks = read_locomo(chosen.locomo) if chosen.locomo else []
+    chats = read_longmemeval(chosen.longmemeval) if chosen.longmemeval else []
+    sessions = [session for conversation in (*talks, *chats) for session in conversation.sessions]
+    out, encoder = chosen.out, open_encoder(None).inner
+    write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
     write(train_breadth(encoder), out / "retrieval" / BREADTH_FILE, indent=0)
     write(train_sorts(encoder), out / "retrieval" / SORT_FILE, indent=0)
 
