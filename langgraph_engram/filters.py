@@ -21,12 +21,12 @@ from langgraph_engram.schema import (
     Boundary,
     Event,
     Frozen,
+    Lasting,
     MemoryType,
     Metadata,
     RecordKind,
     RecordStatus,
     Scalar,
-    Lasting,
     Synthesis,
     Turn,
 )

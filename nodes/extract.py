@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
 from langgraph_engram.extraction.lasting import mark_lasting
+from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings

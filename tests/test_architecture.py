@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("extraction",),
     ("consolidation",),
     ("retrieval",),
-    ("summarization",),
+    ("summarization", "profile"),
     ("papers",),
     ("nodes",),
     ("graphs", "formats"),

@@ -43,9 +43,9 @@ def test_passages_that_stand_out_are_shown(passage, scores, share, shown):
     assert ids_of(chosen) == [f"p{number}" for number in range(shown)]
 
 
-def test_standing_statements_are_always_among_them(passage):
+def test_what_lasts_is_always_among_them(passage):
     """Whatever their place and score."""
-    found = [*(passage(f"p{position}", score=1.0) for position in range(15)), passage("s", routes={"standing": 0.1})]
+    found = [*(passage(f"p{position}", score=1.0) for position in range(15)), passage("s", routes={"lasting": 0.1})]
 
     assert ids_of(light_passages(found, DeepSettings(light_k=12)))[-2:] == ["p11", "s"]
 
