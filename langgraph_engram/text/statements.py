@@ -1,8 +1,8 @@
 """Read an English statement by its words: of whom it speaks, what it negates, its type, place, reason and purpose.
 
-Also which attribute of a person it sets, where people have one at a time: home, work, phone number, age, the version of
-what they use. "I moved to Porto" and "I live in Lisbon" set the same attribute to two values, though they share no word.
-These patterns are careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
+Also which attribute of a person it sets, where people have one at a time: home, work, phone number, age, the version
+of what they use. "I moved to Porto" and "I live in Lisbon" set the same attribute to two values, though they share no
+word. These patterns are careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
 """
 
 import re
@@ -26,8 +26,8 @@ OWN_THING = re.compile(r"\b(?:my|mine|our|I(?:['’](?:m|ve)| am| have| was| had
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
-    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|upgraded to|postponed|"
-    r"rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
+    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|upgraded to|"
+    r"postponed|rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
     r"(?:quit|stopped|gave up) \w+ing)\b",
     re.IGNORECASE,
 )
@@ -124,15 +124,12 @@ USE_VERSION = (
     r"(?P<where>\s+(?:in|on|for|at)\s+(?:(?:the|our|my)\s+)?[^\W\d]\w*)?"
     r"(?=[.,;:!)](?:\s|$)|\s*(?:[(–—]|$)|\s+(?:now|today|yesterday|last|this|here|everywhere|since|because|so|but)\b)"
 )
-"""A named thing with a number, that somebody uses or has moved to, and where: nothing that is counted in another unit."""
-NOT_VERSIONED = (
-    STOP_WORDS
-    | MONTHS_AND_DAYS
-    | frozenset(
-        "version page chapter day week month year episode season level step stage round gate room floor line route bus lane "
-        "track unit apartment flat building lap size around only like maybe nearly almost roughly until till past".split()
-    )
+"""A named thing with a number that somebody uses or has moved to, and where; no number of something else."""
+COUNTED = (
+    "version page chapter day week month year episode season level step stage round gate room floor line route bus "
+    "lane track unit apartment flat building lap size around only like maybe nearly almost roughly until till past"
 )
+NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""
 OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
