@@ -8,7 +8,7 @@ from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.pending import pending_task
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction
 from langgraph_engram.results import count_tokens
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.base import Changes
@@ -65,7 +65,7 @@ def test_only_the_extraction_reads_less(name, empty, copy_of, tmp_path, first, t
 def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, compressor):
     """A model that cites the third sentence of the shortened text has the third sentence as it was said."""
     model = answering()
-    draft = RecordDraft(sources=[3], content="Ana camped by the lake with Tom.")
+    draft = DimMemDraft(sources=[3], content="Ana camped by the lake with Tom.")
     settings = Settings(paper=DimMemSettings())
     model.answers = [
         lambda asked, rest=rest: Extraction(records=[draft]) if asked.name == "ExtractRecords" else rest(asked)
