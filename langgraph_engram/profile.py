@@ -19,18 +19,11 @@ from langgraph_engram.text.statements import own_words
 PROFILE_TOKENS = 300
 """Tokens of a profile's text, at most, where no other budget is given."""
 HEADINGS: dict[Lasting, str] = {
-    "instruction": "Instructions",
-    "constraint": "Constraints",
-    "preference": "Preferences",
-    "commitment": "Commitments",
-    "decision": "Decisions",
-    "environment": "Environment",
-    "relationship": "Relationships",
-    "goal": "Goals",
-    "failed_attempt": "Tried in vain",
-    "lesson": "Lessons",
-    "state": "State",
-}
+    "instruction": "Instructions", "constraint": "Constraints", "preference": "Preferences",
+    "commitment": "Commitments", "decision": "Decisions", "environment": "Environment",
+    "relationship": "Relationships", "goal": "Goals", "failed_attempt": "Tried in vain",
+    "lesson": "Lessons", "state": "State",
+}  # fmt: skip
 """The kinds in the order of a profile."""
 QUOTED = (240, 120, 60)
 """Characters of a statement that are quoted at most: the longest that leave room for one of each kind."""

@@ -48,11 +48,11 @@ class RecordDraft(NotedDimensions, NotedSources):
 
     lasting: Literal["no", Lasting] = Field(
         default="no",
-        description="what the user says of themselves that bears on later days; instruction: how an assistant is to act "
-        "from now on; constraint: health, diet, money, access; preference: what they like; decision: what they chose; "
-        "commitment: what they promised; environment: what they work with; failed_attempt: what they tried in vain; "
-        "lesson: what they learned; goal: what they want; relationship: who belongs to them; state: how things stand "
-        "with them; no for anything else or about anybody else",
+        description="what the user says of themselves that bears on later days; instruction: how an assistant is "
+        "to act from now on; constraint: health, diet, money, access; preference: what they like; decision: what they "
+        "chose; commitment: what they promised; environment: what they work with; failed_attempt: what they tried in "
+        "vain; lesson: what they learned; goal: what they want; relationship: who belongs to them; state: how things "
+        "stand with them; no for anything else or about anybody else",
     )
     significance: int = Field(
         default=0,

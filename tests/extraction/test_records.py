@@ -187,7 +187,7 @@ def test_ids_follow_from_event_and_content(build):
         ({"significance": 1}, (None, 1)),
     ],
 )
-def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
+def test_what_a_model_notes_as_lasting_is_kept(build, noted, kept):
     """With its significance; what lasts without one has the usual one."""
     (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
 
