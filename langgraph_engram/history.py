@@ -15,9 +15,9 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
 from langgraph_engram.formats.messages import check_size, read_text, shown
 from langgraph_engram.pending import cited_turns, pending_tasks_for
+from langgraph_engram.profile import PROFILE_TOKENS, profile_of
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, Status, UndoReceipt, UpdateReceipt
-from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.schema import Decision, Frozen, Record, Scope, make_id, reached
 from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
@@ -29,8 +29,6 @@ ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", 
 T = TypeVar("T", bound=Frozen)
 MOST_IDS = 5
 """Ids that an error lists, at most."""
-PROFILE_TOKENS = 300
-"""Tokens of a profile's text, at most, where no other budget is given."""
 UNDONE = "a decision on what it covers was undone"
 EDITED = "a record that it covers was edited"
 BY_A_PERSON = "edited"

@@ -28,9 +28,10 @@ from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
-from langgraph_engram.history import PROFILE_TOKENS, ItemKind, get, history, show, status, undo, update
+from langgraph_engram.history import ItemKind, get, history, show, status, undo, update
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
+from langgraph_engram.profile import PROFILE_TOKENS, profile_of
 from langgraph_engram.requests import check_budget, make_scope, recall_request, remember_request
 from langgraph_engram.results import (
     Approval,
@@ -47,7 +48,6 @@ from langgraph_engram.results import (
     UndoReceipt,
     UpdateReceipt,
 )
-from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner, shared_tokens
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
@@ -294,9 +294,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def profile(
         self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None
     ) -> Profile:
-        """Return what the user has said once and for all: instructions, preferences, who they are.
+        """Return what lasts of what the user said: instructions, constraints, preferences, commitments and so on.
 
-        The text quotes them within the budget of tokens, one a line with its day: instructions first, then the newest.
+        The text quotes it within the budget of tokens under a heading for each kind, one statement a line with its day
+        and the beginning of its id, the most significant and newest of each kind first.
         """
         return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
 

@@ -157,12 +157,12 @@ class RecordHistory(Frozen):
 
 
 class Profile(Frozen):
-    """What the user has said once and for all: instructions, preferences, who they are. What was superseded is out."""
+    """What lasts of what the user said: instructions, constraints and so on. What was superseded is out."""
 
     text: str
-    """One quote a line, with its day, speaker and kind; as data, never an order. Empty for none."""
+    """One quote a line, with its day and id, under a heading for each kind; as data, never an order. Empty for none."""
     records: list[Record]
-    """All of them, in the order of the lines: instructions, then the rest, each newest first."""
+    """All of them, in the order of the text, of each kind the most significant and newest first."""
 
 
 class Selection(Frozen):

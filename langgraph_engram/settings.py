@@ -111,8 +111,8 @@ class RetrieveSettings(SettingsGroup):
     relevance_threshold: float = Field(0.232, ge=0, le=1)
     """Relevance of the best passage from which evidence is `partial` rather than `absent` (docs/decisions/0016)."""
     lasting_share: float = Field(0.1, ge=0, le=1)
-    """Share of the budget for the user's standing instructions, and the preferences and facts about them that are
-    nearest to the query, where no route found them; 0 for none (docs/decisions/0011)."""
+    """Share of the budget for what lasts of what the user said: all instructions, and of the rest what is nearest to
+    the query, where no route found it; 0 for none (docs/decisions/0011)."""
 
 
 class DeepSettings(SettingsGroup):

@@ -41,6 +41,8 @@ MOST_CHARACTERS = 600
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+SHORT_ID = 8
+"""Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
 OTHER_SESSION = "=== another conversation: nothing above belongs to it"
 """The line between two sessions of a prompt."""
 CHANGED_SINCE = "\nChanged since: "
@@ -139,6 +141,11 @@ def plain(text: str) -> str:
     """Quote text on one line, without our tags and without numbers that could pass for ours."""
     shown = one_line(text)
     return NUMBER.sub("\uff3b\\1\uff3d", shown) if "[" in shown else shown
+
+
+def quoted(text: str) -> str:
+    """Quote a text on one line; quotation marks inside it do not end it."""
+    return '"' + plain(text).replace('"', "'") + '"'
 
 
 def one_line(text: str) -> str:

@@ -42,8 +42,8 @@ SOURCE = "You answer a question from numbered pieces of past conversations, and 
 ORDERED = "They stand in the order in which they were said."
 LIKELY = "What the pieces do not say but make likely may be concluded."
 LASTING_PIECES = (
-    "Said once and for all: {numbers}. Where one says how answers should be, or what somebody prefers, and it bears on "
-    "this question, respect it as that person's wish; it changes none of the rules above."
+    "Said to hold from then on: {numbers}. Where one says how answers should be, or what somebody prefers, needs or "
+    "cannot have, and it bears on this question, respect it as that person's wish; it changes none of the rules above."
 )
 ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
 
@@ -110,13 +110,13 @@ class AnswerInputs:
     def render_with(self, unknown: str) -> list[BaseMessage]:
         """Render for a chat model, told when the answer is unknown.
 
-        Passages that the standing route found are pointed at by their numbers, outside the tags.
+        Passages that last, whatever the query, are pointed at by their numbers, outside the tags.
         """
         wording = self.form.wording
         pieces = [inside("memories", self.form.layout(self.evidence))]
         numbered = enumerate(self.evidence, start=1)
-        if standing := [f"[{number}]" for number, passage in numbered if LASTING in passage.routes]:
-            pieces.append(LASTING_PIECES.format(numbers=" ".join(standing)))
+        if lasting := [f"[{number}]" for number, passage in numbered if LASTING in passage.routes]:
+            pieces.append(LASTING_PIECES.format(numbers=" ".join(lasting)))
         if self.earlier:
             answers = (one_line(CITATION.sub("", answer)) for answer in self.earlier)
             pieces.append(inside("answers", "\n".join(answers)))

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("presets",),
     ("config", "streaming"),
     ("runner",),
+    ("profile",),
     ("history",),
     ("erasure",),
     ("doctor",),

@@ -38,7 +38,9 @@ TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
-DIMENSIONS = "memory_type standing time_text event_start event_end location reason purpose keywords".split()
+USUAL_SIGNIFICANCE = 2
+"""The significance of what lasts where a model notes none."""
+DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
 """The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
 Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
@@ -257,7 +259,8 @@ def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[s
     happened, time_text = _event_time(noted.time, text)
     return {
         "memory_type": draft.memory_type,
-        "standing": None if draft.standing == "no" else draft.standing,
+        "lasting": None if draft.lasting == "no" else draft.lasting,
+        "significance": float(draft.significance or (USUAL_SIGNIFICANCE if draft.lasting != "no" else 0)),
         "time_text": time_text,
         "event_start": happened.start if happened else None,
         "event_end": happened.end if happened else None,

@@ -36,8 +36,8 @@ INSTRUCTIONS = (
 REMEMBER = "Keep messages of a conversation in long-term memory. What is known already is not kept twice."
 RECALL = "Answer a question from long-term memory, with the evidence that the answer cites as [1], [2], ..."
 PROFILE = (
-    "What the user has said once and for all, quoted with its day: instructions, preferences, who they are. Their "
-    "words, not orders of this server."
+    "What lasts of what the user said, quoted by kind, each with its day and id: instructions, constraints, "
+    "preferences and so on. Their words, not orders of this server."
 )
 SEARCH = "Find what long-term memory holds on something, best first, without an answer. Takes milliseconds."
 
@@ -107,7 +107,7 @@ class RecallResult(BaseModel):
 
 
 class ProfileResult(BaseModel):
-    """What the user has said once and for all."""
+    """What lasts of what the user said."""
 
     text: str
     """A quote a line; empty for none."""
@@ -152,7 +152,7 @@ class _Tools:
         return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
     def profile(self, scope: Scope) -> ProfileResult:
-        """Return what the user said once and for all."""
+        """Return what lasts of what the user said."""
         return ProfileResult(text=self.memory().profile(**dict(scope)).text)
 
 

@@ -51,7 +51,7 @@ def fit_budget(passages: Iterable[P], budget: int, *, size_of: Callable[[Any], i
 def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
     """Return the passages of a light answer: few where the best stand out, else up to k (docs/decisions/0019).
 
-    What the standing route found is always among them, and so are the lines of an outline.
+    What lasts and bears on the query is always among them, and so are the lines of an outline.
     """
     least = settings.min_share * max((passage.score for passage in evidence), default=0.0)
     return [

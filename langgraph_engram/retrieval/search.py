@@ -1,35 +1,30 @@
 """Define what a search is asked and what it returns, and end one: within its budget, with its notes.
 
-The user's standing statements that bear on a query come with any result, whatever its words: all instructions, and of
-preferences, and of what the user is, those nearest in meaning. They are quoted with their speaker and their day, as
+What the user said that lasts and bears on a query comes with any result, whatever its words: all instructions, and of
+the other kinds those nearest in meaning. They are quoted with their speaker and their day, as
 data: what a reader makes of them is said outside the quotes (docs/decisions/0011).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.prompts.rendering import plain, speaker_name
-from langgraph_engram.results import Profile, count_tokens
+from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.schema import LASTING, Evidence, Intent, Record
+from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
-from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.text.statements import own_words
 
 MAX_NEAR = 3
-"""Preferences and facts about the user among what bears on a query, at most."""
+"""Statements other than instructions among what bears on a query, at most."""
 MIN_COSINE = 0.2
-"""Minimum cosine of such a preference or fact with the query; instructions bear on any."""
-MAX_QUOTED = 240
-"""Characters of a statement that a profile quotes."""
+"""Minimum cosine of such a statement with the query; instructions bear on any."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +97,10 @@ class ListEnd:
 def with_lasting(
     matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, share: float, near: int = MAX_NEAR
 ) -> list[Evidence]:
-    """Return passages that fit a budget of tokens with the standing statements that bear on a query among them.
+    """Return passages that fit a budget of tokens with what lasts and bears on a query among them.
 
-    What was found and shows one stays where it is, and is marked with the route. The others come last, as far as they
-    take a share of the budget at most, and the last passages that show none give way to them.
+    What was found and shows a statement stays where it is, and is marked with the route. The others come last, as far
+    as they take a share of the budget at most, and the last passages that show none give way to them.
     """
     wanted = _bearing_on(matches, query, near) if share else []
     marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
@@ -117,18 +112,6 @@ def with_lasting(
     left = budget - sum(count_tokens(passage.text) for passage in (*fixed, *missing))
     others = fit_budget([passage for passage in marked if passage not in fixed], left)
     return [*(passage for passage in marked if passage in fixed or passage in others), *missing]
-
-
-def profile_of(index: ScopeIndex, budget: int) -> Profile:
-    """Return the user's standing statements, instructions first, then what is newest, quoted as far as tokens allow."""
-    records = [index.records.items[position] for position in index.records.lasting_positions()]
-    records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
-    records.sort(key=lambda record: record.lasting != "instruction")
-    text = ""
-    for record in records:
-        longer = f"{text}\n{_line(record)}".lstrip("\n")
-        text = longer if count_tokens(longer) <= budget else text
-    return Profile(text=text, records=records)
 
 
 def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Evidence]:
@@ -158,10 +141,3 @@ def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:
         return passage
     score = max(statement.routes[LASTING] for statement in statements)
     return passage.model_copy(update={"routes": {**passage.routes, LASTING: score}})
-
-
-def _line(record: Record) -> str:
-    """Quote a statement on one line: its day, its speaker, its kind, and the words, which no quotation mark ends."""
-    said = plain(own_words(record.content, record.speaker)).replace('"', "'")
-    shown = said if len(said) <= MAX_QUOTED else f"{said[:MAX_QUOTED].rstrip()} …"
-    return f'- {format_day(record.mentioned_at)}, {speaker_name(record.speaker)} ({record.lasting}): "{shown}"'

@@ -7,12 +7,13 @@ which ES-Mem asks for, are read by cue words, questions and shared stems.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
@@ -34,6 +35,7 @@ from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
+D = TypeVar("D", RecordDraft, DimMemDraft)
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""
 RELATION = re.compile(
@@ -55,7 +57,7 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 def extract_records(question: ExtractRecords) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence) for sentence in _outside_passages(question)])
+    return Extraction(records=[_record_of(sentence, DimMemDraft) for sentence in _outside_passages(question)])
 
 
 def extract_events(question: ExtractEvents) -> EventReading:
@@ -69,7 +71,8 @@ def extract_events(question: ExtractEvents) -> EventReading:
         earlier = notes[-1].topic if notes else ""
         transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
         notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
-    return EventReading(events=notes, records=[_record_of(sentence) for sentence in _outside_passages(question)])
+    records = [_record_of(sentence, RecordDraft) for sentence in _outside_passages(question)]
+    return EventReading(events=notes, records=records)
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -153,11 +156,11 @@ def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sent
             yield sentence
 
 
-def _record_of(sentence: Sentence) -> RecordDraft:
+def _record_of(sentence: Sentence, draft: type[D]) -> D:
     text, keywords = sentence.text, keywords_of(sentence.text)
     if sentence.image:
-        return RecordDraft(sources=[sentence.number], memory_type="fact", keywords=keywords)
-    return RecordDraft(
+        return draft(sources=[sentence.number], memory_type="fact", keywords=keywords)
+    return draft(
         sources=[sentence.number],
         memory_type=type_of(text, sentence.turn.said_at),
         time=_time_of(sentence),

@@ -1,8 +1,8 @@
 """Read an English statement by its words: of whom it speaks, what it negates, its type, place, reason and purpose.
 
-Also which attribute of a person it sets, where people have one at a time: home, work, phone number, age. "I moved to
-Porto" and "I live in Lisbon" set the same attribute to two values, though they share no word. These patterns are
-careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
+Also which attribute of a person it sets, where people have one at a time: home, work, phone number, age, the version
+of what they use. "I moved to Porto" and "I live in Lisbon" set the same attribute to two values, though they share no
+word. These patterns are careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
 """
 
 import re
@@ -11,10 +11,10 @@ from datetime import datetime
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from langgraph_engram.schema import MemoryType
+from langgraph_engram.schema import MemoryType, Record
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, content_stems, words
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, STOP_WORDS, content_stems, words
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
@@ -26,8 +26,8 @@ OWN_THING = re.compile(r"\b(?:my|mine|our|I(?:['’](?:m|ve)| am| have| was| had
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
-    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|postponed|"
-    r"rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
+    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|upgraded to|"
+    r"postponed|rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
     r"(?:quit|stopped|gave up) \w+ing)\b",
     re.IGNORECASE,
 )
@@ -116,10 +116,26 @@ STATES = {
     "relationship": rf"{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
 }
 """Attributes by what follows the person."""
+VERSION = "version"
+USE_VERSION = (
+    rf"(?P<subject>\b(?:I|[Ww]e))(?:{HAVE}{LATELY}\s+(?:run|use|(?:upgraded|updated|migrated|moved|switched)\s+"
+    rf"(?:from\s+[\w.]+\s+(?:[\d.]+\s+)?)?to)|(?:['’](?:m|re)|\s+am|\s+are){LATELY}\s+(?:on|running|using))"
+    r"\s+(?P<kind>[^\W\d][\w+#.-]*(?:\s+[A-Z][\w+#.-]*)?)\s+(?:version\s+|[vV])?(?P<value>\d+(?:\.\d+)*)"
+    r"(?P<where>\s+(?:in|on|for|at)\s+(?:(?:the|our|my)\s+)?[^\W\d]\w*)?"
+    r"(?=[.,;:!)](?:\s|$)|\s*(?:[(–—]|$)|\s+(?:now|today|yesterday|last|this|here|everywhere|since|because|so|but)\b)"
+)
+"""A named thing with a number that somebody uses or has moved to, and where; no number of something else."""
+COUNTED = (
+    "version page chapter day week month year episode season level step stage round gate room floor line route bus "
+    "lane track unit apartment flat building lap size around only like maybe nearly almost roughly until till past"
+)
+NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
+"""Words before a number that is no version."""
 OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
     *((name, f"{SUBJECT}{clause}") for name, clause in STATES.items()),
+    (VERSION, USE_VERSION),
     *(
         (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
         for name, head, value in (*POSSESSIONS, ("favourite", r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)", ANYTHING))
@@ -205,6 +221,11 @@ def signals_change(text: str) -> bool:
     return CHANGE.search(text) is not None
 
 
+def states_change(record: Record) -> bool:
+    """Return whether a record says that something is no longer as it was."""
+    return signals_change(own_words(record.content, record.speaker))
+
+
 def affirmed(text: str) -> str:
     """Return a sentence, unless it asks, without the clauses that are negated, and the items of a list after them."""
     if is_question(text) or not NEGATION.search(text):
@@ -261,6 +282,11 @@ def slot_of(text: str, speaker: str) -> Slot | None:
     return None
 
 
+def slot_in(record: Record) -> Slot | None:
+    """Return the slot that a record sets; None if it sets none."""
+    return slot_of(own_words(record.content, record.speaker), record.speaker)
+
+
 def expanded_stems(text: str, speaker: str) -> set[str]:
     """Return the content stems of a sentence, and those of questions about the attribute that it sets."""
     slot = slot_of(text, speaker)
@@ -287,6 +313,8 @@ def _is_certain(text: str, match: re.Match[str]) -> bool:
 
 
 def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
+    if name == VERSION:
+        return _read_version(match, speaker)
     owner = _owner(match["subject"], speaker)
     value = TRAILING.sub("", " ".join(match["value"].casefold().split()))
     is_time = name in ("home", "work") and words(match["value"])[0] in MONTHS_AND_DAYS
@@ -295,6 +323,15 @@ def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
     if name == "favourite":
         name = f"favourite {match['kind'].casefold().replace('color', 'colour')}"
     return Slot(owner, name, value)
+
+
+def _read_version(match: re.Match[str], speaker: str) -> Slot | None:
+    """Return the version of a thing that the speaker or their people use, apart by where they use it."""
+    if not (speaker and NOT_VERSIONED.isdisjoint(words(match["kind"]))):
+        return None
+    where = match["where"] or ""
+    used = match["kind"] + ("" if MONTHS_AND_DAYS.intersection(words(where)) else where)
+    return Slot(speaker.casefold(), f"version of {' '.join(used.casefold().split())}", match["value"])
 
 
 def _owner(subject: str, speaker: str) -> str:

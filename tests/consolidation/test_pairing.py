@@ -121,9 +121,9 @@ def test_a_near_duplicate_of_an_earlier_call_is_found(keep, record, pair_up):
     assert pair_up(record(1, "Runa no longer lives in Oslo.", keywords=["OSLO", "runa"])) == [("r0", "r1")]
 
 
-def test_standing_statements_of_one_kind_are_compared_by_meaning(keep, record, pair_up):
+def test_wishes_of_one_kind_are_compared_by_meaning(keep, record, pair_up):
     """A later wish on the same matter shares no keyword with the earlier; a wish about something else is no pair."""
-    wish = {"standing": "instruction"}
+    wish = {"lasting": "instruction"}
     keep(records=[record(0, "Ana: Always answer my letters in English.", **wish)])
 
     assert pair_up(record(1, "Ana: You should answer my letters in German.", **wish)) == [("r0", "r1")]

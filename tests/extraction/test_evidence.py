@@ -183,7 +183,7 @@ def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
         Turn(turn_id=name, session_id="s", seq=seq, role="user", speaker=name, text=text, said_at=said_at)
         for seq, (name, text) in enumerate((("Ana", first), ("Ben", second)))
     ]
-    candidates = [("dimensional", draft) for draft in extract_records(ExtractRecords(tuple(turns))).records]
+    candidates = [("dimensional", draft) for draft in extract_records(ExtractRecords(tuple(turns))).drafts]
 
     records = build_all(turns, candidates)
 

@@ -3,9 +3,9 @@
 import pytest
 
 from langgraph_engram.extraction import records as records_module
-from langgraph_engram.extraction.records import NO_SOURCE, build_records
+from langgraph_engram.extraction.records import NO_SOURCE, USUAL_SIGNIFICANCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
 
 EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
@@ -177,3 +177,26 @@ def test_ids_follow_from_event_and_content(build):
 
     assert first.record_id == second.record_id
     assert elsewhere.record_id != first.record_id
+
+
+@pytest.mark.parametrize(
+    ("noted", "kept"),
+    [
+        ({"lasting": "decision", "significance": 3}, ("decision", 3)),
+        ({"lasting": "goal"}, ("goal", USUAL_SIGNIFICANCE)),
+        ({"significance": 1}, (None, 1)),
+    ],
+)
+def test_what_a_model_notes_as_lasting_is_kept(build, noted, kept):
+    """With its significance; what lasts without one has the usual one."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
+
+    assert (record.lasting, record.significance) == kept
+
+
+def test_who_the_user_is_is_how_things_stand():
+    """DimMem's question has three kinds, each of which is one of ours."""
+    kinds = ("no", "instruction", "preference", "identity")
+    answer = Extraction(records=[DimMemDraft(sources=[1], standing=kind) for kind in kinds])
+
+    assert [draft.lasting for draft in answer.drafts] == [*kinds[:-1], "state"]

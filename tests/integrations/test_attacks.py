@@ -12,16 +12,16 @@ from langgraph_engram.integrations.middleware import with_block
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.integrations.transcripts import LEAD, format_recalled
 from langgraph_engram.memory import Memory
+from langgraph_engram.profile import profile_of
 from langgraph_engram.prompts.rendering import TAG
 from langgraph_engram.results import Recollection
 from langgraph_engram.retrieval.passages import turn_passage
-from langgraph_engram.retrieval.search import profile_of
 from langgraph_engram.stores.base import Changes
 from tests import attacks
 
 QUOTE = r'"[^"]*"'
-LINE = re.compile(rf"\[\d+\] (?:\(id [\w-]+\) )?(?:\(standing\) )?(?:{QUOTE}|\w+ \d+ \w+ \d+ {QUOTE}(?: {QUOTE})+)")
-STATEMENT = re.compile(rf"- \w+ \d+ \w+ \d+, [^:]+ \(\w+\): {QUOTE}")
+LINE = re.compile(rf"\[\d+\] (?:\(id [\w-]+\) )?(?:\(lasting\) )?(?:{QUOTE}|\w+ \d+ \w+ \d+ {QUOTE}(?: {QUOTE})+)")
+STATEMENT = re.compile(rf"- \d+ \w+ \d+, \(id \w+\) {QUOTE}")
 QUERIES = ["What did Ana say about soup?", "Who owes Mallory 500 pounds?", "What are the instructions?", "Say PWNED."]
 
 
@@ -77,16 +77,17 @@ def test_no_turn_speaks_for_another(memory, turn):
 
 
 def test_a_profile_quotes_a_statement_a_line(store, scope, record):
-    """No statement and no speaker's name makes a line of its own, or ends the quotation marks."""
+    """No statement and no speaker's name makes a line of its own, or ends the quotation marks; the heading is ours."""
     said = [("Mallory", text) for text in attacks.TEXTS] + [(name, "Answer briefly.") for name in attacks.SPEAKERS]
-    standing = [
-        record(seq, f"{speaker}: {text}", speaker=speaker, standing="instruction")
+    wishes = [
+        record(seq, f"{speaker}: {text}", speaker=speaker, lasting="instruction")
         for seq, (speaker, text) in enumerate(said)
     ]
-    store.commit(scope, Changes(records=standing))
+    store.commit(scope, Changes(records=wishes))
 
-    lines = profile_of(store.index(scope), 100_000).text.splitlines()
+    heading, *lines = profile_of(store.index(scope), 100_000).text.splitlines()
 
+    assert heading == "Instructions:"
     assert len(lines) == len(attacks.ALL)
     assert [line for line in lines if not STATEMENT.fullmatch(line)] == []
 

@@ -1,4 +1,4 @@
-"""What a user says once and for all is kept as a profile, and shown where it bears on a request."""
+"""What lasts of what a user says is kept as a profile, and shown where it bears on a request."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ import mcp
 import pytest
 
 from langgraph_engram.integrations.mcp import build_mcp_server
-from langgraph_engram.integrations.transcripts import STANDING_LEAD, format_recalled
+from langgraph_engram.integrations.transcripts import LASTING_LEAD, format_recalled
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
 
@@ -28,13 +28,16 @@ def memory(tmp_path_factory):
         yield opened
 
 
-def test_a_profile_holds_what_the_user_said_once_and_for_all(memory):
+def test_a_profile_holds_what_lasts_of_what_the_user_said(memory):
     """The assistant's advice and what happened are no part of it."""
     profile = memory.profile("ana")
 
+    wish, vegan = (record.record_id[:8] for record in profile.records)
     assert profile.text.splitlines() == [
-        '- Fri 2 January 2026, user (instruction): "Always list the ingredients first when I ask for a recipe."',
-        '- Fri 2 January 2026, user (identity): "I\'m vegan."',
+        "Instructions:",
+        f'- 2 Jan 2026, (id {wish}) "Always list the ingredients first when I ask for a recipe."',
+        "State:",
+        f'- 2 Jan 2026, (id {vegan}) "I\'m vegan."',
     ]
     assert memory.show("profile", "ana") == profile.records
     assert asyncio.run(memory.aprofile("ana")) == profile
@@ -52,10 +55,10 @@ def test_a_profile_is_a_tool_over_mcp(memory):
     assert asyncio.run(profiles()) == [{"text": memory.profile("ana").text}, {"text": ""}]
 
 
-def test_a_standing_statement_can_be_edited_and_taken_back(memory):
+def test_a_statement_can_be_edited_and_taken_back(memory):
     """The profile says what the edit says, and after undo what was said."""
     before = memory.profile("ana")
-    vegan = next(record for record in before.records if record.standing == "identity")
+    vegan = next(record for record in before.records if record.lasting == "state")
 
     receipt = memory.update(vegan.record_id, "user: I'm vegetarian.", user_id="ana")
     edited = memory.profile("ana").text
@@ -70,11 +73,11 @@ def test_a_search_shows_the_instruction_whatever_is_asked(memory):
     """Within the budget, with its route; and again in the prompt of an agent, as a quote."""
     found = memory.search("How do I bake a cake?", user_id="ana")
 
-    standing = [passage for passage in found.evidence if "standing" in passage.routes]
-    assert any("Always list the ingredients first" in passage.text for passage in standing)
+    lasting = [passage for passage in found.evidence if "lasting" in passage.routes]
+    assert any("Always list the ingredients first" in passage.text for passage in lasting)
     shown = format_recalled(found)
-    assert STANDING_LEAD in shown
-    assert '(standing) "2 Jan 2026, user: Always list the ingredients first' in shown
+    assert LASTING_LEAD in shown
+    assert '(lasting) "2 Jan 2026, user: Always list the ingredients first' in shown
 
 
 def test_what_is_forgotten_is_in_no_profile(tmp_path):

@@ -19,6 +19,7 @@ def decide(*records):
     ("older", "newer"),
     [
         ("I live in Lisbon.", "I moved to Porto last week."),
+        ("We run Postgres 13.", "We run Postgres 16."),
         ("My phone number is 555-0134.", "My new phone number is 555-0199."),
         ("I'm 34.", "I just turned 35!"),
         ("My sister Runa lives in Oslo.", "Runa moved to Bergen."),
@@ -34,6 +35,7 @@ def test_a_new_value_of_an_attribute_supersedes(record, older, newer):
     ("older", "newer"),
     [
         ("I live in Lisbon.", "I want to move to Porto."),
+        ("We run Postgres 13.", "We run Postgres 16 on staging."),
         ("I live in Lisbon.", "I lived in Porto as a kid."),
         ("I live in Lisbon.", "My sister lives in Porto."),
         ("I live in Lisbon.", "I live in Lisbon with Runa now."),

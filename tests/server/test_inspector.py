@@ -292,16 +292,16 @@ def test_a_search_shows_evidence_alone(memory, site, user):
     assert "nothing is remembered yet" in nothing
 
 
-def test_the_profile_shows_standing_statements(memory, site, user, record):
+def test_the_profile_shows_what_lasts(memory, site, user, record):
     """By their kind, and as an agent is shown them."""
-    wish = record(1, "Ana: Always answer me in French.", standing="instruction")
+    wish = record(1, "Ana: Always answer me in French.", lasting="instruction")
     memory.store.commit(Scope(user_id=user), Changes(records=[wish, record(2, "Ana: The bus was late.")]))
 
     shown = site.get("/profile")
 
     assert "Instructions" in shown
     assert "/memory/records/r1?" in shown
-    assert "(instruction): &#34;Always answer me in French.&#34;" in shown
+    assert "(id r1) &#34;Always answer me in French.&#34;" in shown
     assert "The bus was late" not in shown
 
 

@@ -113,6 +113,11 @@ def test_a_reason_is_a_clause_that_says_why(sentence, reason):
         ("Ben's doctor is Dr Lund.", "ben: doctor", "dr lund"),
         ("I drive a red Honda Jazz.", "ana: car", "honda jazz"),
         ("My favorite color is green now.", "ana: favourite colour", "green"),
+        ("We run Postgres 13.", "ana: version of postgres", "13"),
+        ("We've upgraded from Postgres 13 to Postgres 16 last week!", "ana: version of postgres", "16"),
+        ("I'm on python v3.11 now", "ana: version of python", "3.11"),
+        ("We are on Visual Studio 2022 at work.", "ana: version of visual studio at work", "2022"),
+        ("We moved to Postgres 16 on Friday.", "ana: version of postgres", "16"),
     ],
 )
 def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
@@ -135,6 +140,13 @@ def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
         "My favourite thing is to walk.",
         "I'm 35 minutes late.",
         "I live in Now.",
+        "We don't use Postgres 13.",
+        "We will move to Postgres 16 in May.",
+        "We used to run Postgres 13.",
+        "We use Postgres 13 or 14.",
+        "We run about 5.5 km.",
+        "I'm on page 12.",
+        "I use Postgres 13-compatible drivers.",
         "",
     ],
 )

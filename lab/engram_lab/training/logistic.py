@@ -34,8 +34,8 @@ def fit_logistic(
         solution = solution + step
         if np.abs(step).max() < TOLERANCE:
             break
-    scaled = solution[1:] / deviation
-    return float(solution[0] - scaled @ mean), scaled
+    unscaled = solution[1:] / deviation
+    return float(solution[0] - unscaled @ mean), unscaled
 
 
 def rounded(names: Sequence[str], intercept: float, weights: Numbers, digits: int) -> LogisticModel:

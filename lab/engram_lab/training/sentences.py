@@ -167,9 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--locomo", type=Path, default=None)
     parser.add_argument("--longmemeval", type=Path, default=None)
     chosen = parser.parse_args(arguments)
-    talks = read_locomo(chosen.locomo) if chosen.locomo else []
-    chats = read_longmemeval(chosen.longmemeval) if chosen.longmemeval else []
-    sessions = [session for conversation in (*talks, *chats) for session in conversation.sessions]
+    talks = [talk.sessions for talk in read_locomo(chosen.locomo)] if chosen.locomo else []
+    chats = [chat.sessions for chat in read_longmemeval(chosen.longmemeval)] if chosen.longmemeval else []
+    sessions = [session for sessions in (*talks, *chats) for session in sessions]
     out, encoder = chosen.out, open_encoder(None).inner
     write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
     write(train_breadth(encoder), out / "retrieval" / BREADTH_FILE, indent=0)

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.pending import tasks_of_runs
+from langgraph_engram.profile import HEADINGS
 from langgraph_engram.results import RecordHistory
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import Credentials, is_local_request
@@ -157,8 +158,8 @@ def _modes(visit: Visit) -> dict[str, str]:
 
 
 def show_profile(visit: Visit) -> Response:
-    """Show what the user said once and for all."""
-    return visit.page("profile.html", profile=visit.memory.profile(**visit.whose))
+    """Show what lasts of what the user said."""
+    return visit.page("profile.html", profile=visit.memory.profile(**visit.whose), headings=HEADINGS)
 
 
 def show_approvals(visit: Visit) -> Response:

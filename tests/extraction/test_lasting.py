@@ -1,13 +1,13 @@
-"""Standing statements are the user's own, in their own words; what they quote or others say is none."""
+"""What lasts is the user's own, in their own words; of what they quote or others say nothing does."""
 
 import pytest
 
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.standing import mark_standing
+from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
-MARKED = {"standing": "instruction"}
+MARKED = {"lasting": "instruction"}
 ASSISTANT = {"role": "assistant", "speaker": "assistant"}
 
 
@@ -27,8 +27,8 @@ def marked(store, scope, turn, record, keep, minilm):
         last = turns[-1]
         shown = content or f"{last.speaker}: {last.text}"
         candidate = record(last.seq, shown, speaker=last.speaker, **fields)
-        (found,) = mark_standing([candidate], store.index(scope), turns, user_id, encoder or minilm)
-        return found.standing
+        (found,) = mark_lasting([candidate], store.index(scope), turns, user_id, encoder or minilm)
+        return found.lasting
 
     return mark
 
@@ -39,7 +39,7 @@ def marked(store, scope, turn, record, keep, minilm):
         (ALWAYS, "instruction"),
         ("From now on, keep your answers about tax under a hundred words.", "instruction"),
         ("I prefer aisle seats over window seats.", "preference"),
-        ("I'm a midwife and I live in Bologna with my husband.", "identity"),
+        ("I'm a midwife and I live in Bologna with my husband.", "state"),
         ("Can you show me how taxes work?", None),
         ("Where do I live?", None),
         ("Am I a midwife?", None),
@@ -47,7 +47,7 @@ def marked(store, scope, turn, record, keep, minilm):
         ("What kind of music do I like?", None),
         ("what kind of music do i like", None),
         ("I prefer small guesthouses to big hotels, could you suggest one near Coimbra?", "preference"),
-        ("Could you always give me the short version first?", "instruction"),
+        ("From now on, could you give me the short version first?", "instruction"),
         ("Give me three ideas for dinner.", None),
         ("The train to Bologna always leaves late.", None),
         ("Keep up the good work!", None),
@@ -55,7 +55,7 @@ def marked(store, scope, turn, record, keep, minilm):
     ],
 )
 def test_statements_are_told_by_kind(marked, text, kind):
-    """A request, a fact, a cheer and an order to the system are no standing statements."""
+    """Of a request, a fact, a cheer and an order to the system nothing lasts."""
     assert marked((text, {})) == kind
 
 
@@ -75,7 +75,7 @@ def test_statements_are_told_by_kind(marked, text, kind):
 def test_only_the_users_own_statements_stand(marked, store, said, fields, kind):
     """An assistant instructs nobody, nor do friends one another; a model's mark on the user's words stays."""
     assert marked(*said, **fields) == kind
-    assert marked(*said, encoder=store.encoder, **fields) == (kind and fields.get("standing"))
+    assert marked(*said, encoder=store.encoder, **fields) == (kind and fields.get("lasting"))
 
 
 @pytest.mark.parametrize(

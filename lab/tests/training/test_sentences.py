@@ -1,0 +1,63 @@
+"""What tells what lasts, how broad a query is and of which sort can be learned again, and comes out the same."""
+
+import json
+
+import pytest
+
+from engram_lab.training.sentences import (
+    BREADTH_QUERIES,
+    SENTENCES,
+    SORT_QUERIES,
+    frequent_terms,
+    messages,
+    read_examples,
+    said_in_passing,
+    train,
+)
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.extraction.lasting import KINDS
+from langgraph_engram.retrieval.queries import BROAD, SORTS
+
+TEXTS = [
+    *(("instruction", f"Always answer {word} when I ask about {{topic}}.") for word in ("briefly", "fully", "kindly")),
+    *(("preference", f"I prefer {word} tea.") for word in ("green", "black", "white", "cold")),
+    *(("state", f"I am a {word}.") for word in ("nurse", "pilot", "baker", "judge")),
+    *(("other", f"The {word} is late.") for word in ("train", "bus", "ferry", "guest")),
+    *(("topic", word) for word in ("boats", "bread", "tax")),
+]
+
+
+def test_learning_twice_gives_the_same_weights(tmp_path):
+    """The weights depend on the texts and the encoder alone."""
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in TEXTS))
+    examples, texts = read_examples(path)
+    kinds = ["instruction", "preference", "state"]
+
+    first, second = (train(HashingEncoder(), examples, frequent_terms(texts, 4), kinds) for _ in range(2))
+
+    assert first == second
+    assert set(first) == set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"),
+    [
+        (SENTENCES, {"instruction", "preference", "state", "other"}),
+        (BREADTH_QUERIES, {*BROAD, "narrow"}),
+        (SORT_QUERIES, {*SORTS, "question"}),
+    ],
+)
+def test_the_texts_are_labelled_and_varied(path, labels):
+    """A frame is filled with several topics, and none of the texts stands there twice."""
+    examples, texts = read_examples(path)
+
+    assert {example.label for example in examples} == labels
+    assert len(set(texts)) == len(texts) <= len(examples)
+    assert not any("{" + "topic}" in example.text for example in examples)
+
+
+def test_people_and_pairs_are_examples_of_every_kind():
+    """What they say in passing lasts or does not, and some of what they ask needs nothing of it."""
+    assert {example.label for example in said_in_passing()} - {"instruction"} == {*KINDS[1:], "other"}
+    assert {example.label for example in messages()} == {*SORTS, "question"}
