@@ -61,7 +61,6 @@ Answers = Annotated[
 ]
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
-COMPRESSED = "Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2)."
 RULES = "rules"
 Requests = Annotated[Path | None, _option("--requests", "Requests on which something bears, among a user's chats.")]
 Remarks = Annotated[Path | None, _option("--remarks", "Remarks of LoCoMo-Plus, among the talks of LoCoMo.")]
@@ -118,7 +117,6 @@ def reading(
     sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
-    compress: Annotated[float | None, _option("--compress", COMPRESSED)] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
@@ -131,7 +129,7 @@ def reading(
     setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
     with progress("reading") as bar:
         figures = run_reading(
-            file, setups, sample_id=sample, most=most, out=out, full=full, compress_rate=compress,
+            file, setups, sample_id=sample, most=most, out=out, full=full,
             concurrency=concurrency, progress=bar,
         )  # fmt: skip
     _print_figures(figures, as_json)
