@@ -183,24 +183,6 @@ def run_against(
     return figures
 
 
-def draw_against(figures: dict[str, object], path: Path) -> None:
-    """Draw what a search and the storing of a session take, by memory, as a picture."""
-    from matplotlib.figure import Figure
-
-    by_name: dict[str, dict[str, Any]] = {name: value for name, value in figures.items() if isinstance(value, dict)}
-    drawn = Figure(figsize=(8, 3.2), layout="constrained")
-    panels = {"a search, ms of CPU": "search", "storing 20 statements, ms of CPU": "store", "found among five": "found"}
-    for axes, (title, key) in zip(drawn.subplots(1, 3, sharey=True), panels.items(), strict=True):
-        values = [float(value[key] if key == "found" else value[key]["cpu_p50_ms"]) for value in by_name.values()]
-        bars = axes.barh([*by_name], values, color="#5e35b1")
-        axes.bar_label(bars, fmt="%.2f" if key == "found" else "%.1f", padding=3)
-        axes.set(title=title, xlim=(0, 1.25 * max(values)))
-        axes.title.set_fontsize(10)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.invert_yaxis()
-    drawn.savefig(path)
-
-
 def _measure(contender: Contender, said: Sequence[str], asked: Sequence[tuple[str, str]]) -> dict[str, object]:
     store, search, found = Clock(), Clock(), 0
     for start in range(0, len(said), SESSION_TEXTS):

@@ -1,4 +1,4 @@
-"""Score an answer against the gold one: LoCoMo's official F1, the F1 and BLEU-1 of A-Mem's evaluation, and dates.
+"""Score an answer against the gold one: LoCoMo's official F1, and the F1 and BLEU-1 of A-Mem's evaluation.
 
 The two F1 differ a lot ("the adoption agencies" for "Adoption agency" is 1.0 in one and 0.4 in the other), so a figure
 always says which it is. Stems are the original Porter's; the official code's NLTK stemmer departs from it for a few
@@ -9,23 +9,17 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
 
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from engram_lab.datasets import MULTI_HOP, OPEN_DOMAIN
-from langgraph_engram.schema import Interval
-from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.tokens import stem
 
 ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 PUNCTUATION_TO_SPACE = str.maketrans(".,!?", "    ")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-MOST_LONGER = timedelta(days=31)
-BARE_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-"""The date of a text that names no other time: "It was 2022"."""
 
 
 def scored_gold(gold: str, category: int) -> str:
@@ -64,18 +58,6 @@ def treebank_words(text: str) -> list[str]:
     return [word for sentence in SENTENCE_END.split(text.strip()) for word in tokenizer.tokenize(sentence)]
 
 
-def temporal_interval(answer: str, gold: str) -> float:
-    """Return 1 for an answer whose dates overlap the gold ones and span at most a month more, else 0.
-
-    A gold answer without a date ("four months") cannot be met: it counts 0.
-    """
-    named, wanted = _dates_named(answer), _dates_named(gold)
-    if named is None or wanted is None:
-        return 0.0
-    overlaps = named.start <= wanted.end and wanted.start <= named.end
-    return float(overlaps and _length(named) - _length(wanted) <= MOST_LONGER)
-
-
 def _f1(answer: Sequence[str], gold: Sequence[str]) -> float:
     shared = sum((Counter(answer) & Counter(gold)).values())
     return 2 * shared / (len(answer) + len(gold)) if shared else 0.0
@@ -88,16 +70,3 @@ def _official_tokens(text: str) -> list[str]:
 
 def _plain_words(text: str) -> set[str]:
     return set(text.lower().translate(PUNCTUATION_TO_SPACE).split())
-
-
-def _dates_named(text: str) -> Interval | None:
-    """Return the span from the first to the last of the dates that `text` names; None where it names none."""
-    named = [mention.interval for mention in find_times(text, None)]
-    if not named:
-        year = BARE_YEAR.search(text)
-        return parse_time(year.group(), None) if year else None
-    return Interval(start=min(interval.start for interval in named), end=max(interval.end for interval in named))
-
-
-def _length(interval: Interval) -> timedelta:
-    return interval.end - interval.start

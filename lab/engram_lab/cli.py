@@ -14,6 +14,8 @@ from langgraph_engram.cli.options import AsJson, Model, Preset
 from langgraph_engram.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from engram_lab.asked import Sets
+    from engram_lab.floor import Figures
     from engram_lab.opening import Opener
     from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.memory import Memory
@@ -59,8 +61,9 @@ Answers = Annotated[
 ]
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
-COMPRESSED = "Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2)."
 RULES = "rules"
+Requests = Annotated[Path | None, _option("--requests", "Requests on which something bears, among a user's chats.")]
+Remarks = Annotated[Path | None, _option("--remarks", "Remarks of LoCoMo-Plus, among the talks of LoCoMo.")]
 
 
 def _opener(context: typer.Context) -> "Opener":
@@ -114,7 +117,6 @@ def reading(
     sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
-    compress: Annotated[float | None, _option("--compress", COMPRESSED)] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
@@ -127,7 +129,7 @@ def reading(
     setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
     with progress("reading") as bar:
         figures = run_reading(
-            file, setups, sample_id=sample, most=most, out=out, full=full, compress_rate=compress,
+            file, setups, sample_id=sample, most=most, out=out, full=full,
             concurrency=concurrency, progress=bar,
         )  # fmt: skip
     _print_figures(figures, as_json)
@@ -194,13 +196,12 @@ def speed(
         str | None,
         _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
     ] = None,
-    plot: Annotated[Path | None, _option("--plot", "Draw --against into a PNG or SVG file.")] = None,
     preset: Preset = None,
     encoder: EncoderName = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure searches in made-up memories: milliseconds of CPU and wall, memory, and how they grow."""
-    from engram_lab.against import draw_against, run_against
+    from engram_lab.against import run_against
     from engram_lab.speed import run_speed
 
     opened = _opener(context)
@@ -216,9 +217,65 @@ def speed(
         else:
             shared = opened.encoder(encoder)
             figures = run_speed(lambda folder: open_memory(folder, shared), records=records, progress=bar)
-    if against and plot:
-        draw_against(figures, plot)
     _print_figures(figures, as_json)
+
+
+@BENCH.command()
+def messages(
+    context: typer.Context,
+    split: Annotated[Literal["fit", "held-out"], typer.Option("--split", help="Which invented people.")] = "held-out",
+    requests: Requests = None,
+    haystacks: Annotated[Path | None, _option("--haystacks", "The LongMemEval file of --requests.")] = None,
+    remarks: Remarks = None,
+    locomo: Annotated[Path | None, _option("--locomo", "The LoCoMo file of --remarks.")] = None,
+    encoder: EncoderName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a search shows for requests, plans and remarks, by type, beside plain vector search."""
+    from engram_lab.asked import message_sets
+
+    _search(context, message_sets(split, requests, haystacks, remarks, locomo), encoder, None, as_json)
+
+
+@BENCH.command()
+def floor(
+    context: typer.Context,
+    locomo: Annotated[Path | None, _option("--locomo", "A LoCoMo file; --remarks are put into it.")] = None,
+    longmemeval: Annotated[Path | None, _option("--longmemeval", "A LongMemEval file; --requests go there.")] = None,
+    beam: Annotated[Path | None, _option("--beam", "A BEAM file.")] = None,
+    requests: Requests = None,
+    remarks: Remarks = None,
+    encoder: EncoderName = None,
+    vectors: Vectors = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare evidence at equal tokens with plain vector search; the exit status is 1 where a memory shows less."""
+    from engram_lab.asked import message_sets, question_sets
+    from engram_lab.floor import below_floor
+
+    messages = message_sets("held-out", requests, longmemeval, remarks, locomo)
+    sets = {**question_sets(locomo, longmemeval, beam), **messages}
+    if below := below_floor(_search(context, sets, encoder, vectors, as_json), sets):
+        typer.echo(f"below plain vector search: {', '.join(below)}", err=True)
+        raise typer.Exit(1)
+
+
+def _search(
+    context: typer.Context, sets: "Sets", encoder: str | None, vectors: Path | None, as_json: bool
+) -> "Figures":
+    """Search data sets in memories that rules write, and print a row of figures for each part of them."""
+    from engram_lab.floor import run_floor
+
+    opened = _opener(context)
+    settings, shared = opened.settings(None), opened.encoder(encoder, vectors=vectors)
+    with progress("reading") as bar:
+        rows = run_floor(sets, lambda folder: opened.memory(folder, RULES, settings, shared), bar)
+    if as_json:
+        print_json({**rows})
+    else:
+        titles = ["", *next(iter(rows.values()))]
+        print_table(titles, [[name, *map(_figure, row.values())] for name, row in rows.items()])
+    return rows
 
 
 def _print_figures(figures: dict[str, object], as_json: bool, without: Sequence[str] | None = None) -> None:

@@ -12,19 +12,15 @@ from threading import Lock
 from time import perf_counter
 from typing import TypeVar
 
-import numpy as np
 from pydantic import BaseModel
 
 from engram_lab.datasets import read_locomo
-from engram_lab.harness import Progress, cost_by_node, mean
-from langgraph_engram.embeddings.base import Vectors
+from engram_lab.harness import Progress, cost_by_node
 from langgraph_engram.llm.base import LLMResult, Model, Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
-from langgraph_engram.schema import Scope
-from langgraph_engram.stores.index import ScopeIndex
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 
@@ -77,8 +73,7 @@ def run_cost(
     Returns:
         Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `schema_tokens` what the answers'
         schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all
-        and the share that the candidate filter saved (DimMem section 3.4: 59 % on LoCoMo, 75 % on LongMemEval),
-        `coherence` how close the turns of an event are (DimMem Figure 4).
+        and the share that the candidate filter saved (DimMem section 3.4: 59 % on LoCoMo, 75 % on LongMemEval).
     """
     samples = read_locomo(path)
     model = CountingModel()
@@ -87,7 +82,6 @@ def run_cost(
         receipt = add_receipts(
             [memory.remember_sessions(sample.sessions, user_id=sample.name, progress=progress) for sample in samples]
         )
-        coherence = mean(event_coherence(memory.store.index(Scope(user_id=sample.name))) for sample in samples)
     possible, made = receipt.pairs_possible, receipt.pairs_compared
     return {
         "preset": memory.settings.preset,
@@ -95,28 +89,9 @@ def run_cost(
         "sessions": sum(len(sample.sessions) for sample in samples),
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
-        "coherence": coherence,
         "usage": {"write": {"schema_tokens": model.schema_tokens, **cost_by_node([receipt.usage])}},
         "seconds": {"write": perf_counter() - started},
     }
-
-
-def event_coherence(index: ScopeIndex) -> float | None:
-    """Return the mean cosine of two turns of one event, in [-1, 1], over events of at least two; None without any.
-
-    DimMem's appendix C chooses its windows by it.
-    """
-    return mean(
-        _mean_cosine(index.turns.vectors[[index.turns.position(turn_id) for turn_id in event.turn_ids]])
-        for event in index.events.items
-        if len(event.turn_ids) > 1
-    )
-
-
-def _mean_cosine(vectors: Vectors) -> float:
-    """Return the mean cosine of all pairs of unit vectors, from the length of their sum."""
-    count = len(vectors)
-    return (float(np.square(vectors.sum(axis=0)).sum()) - count) / (count * (count - 1))
 
 
 def _parse(question: Question[Answer], text: str) -> Answer:

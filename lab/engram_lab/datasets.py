@@ -6,11 +6,13 @@ from the dialogue are left out: they would give answers away.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from os import PathLike, fspath
 from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from engram_lab.evidence_scores import statements_of
 from engram_lab.resume import KeyedLine
@@ -68,6 +70,12 @@ class LongMemEvalQuestion(Question):
     evidence_turns: list[str]
     """The turns that are marked as holding the answer."""
 
+    @property
+    def evidence(self) -> dict[str, list[str]]:
+        """Return what the marked turns state, by id."""
+        turns = {turn_id: stated for session in self.evidence_sessions.values() for turn_id, stated in session.items()}
+        return _known(self.evidence_turns, turns)
+
 
 class BeamQuestion(Question):
     """One question, the messages that its answer rests on, and the points by which an answer is judged."""
@@ -85,6 +93,7 @@ class BeamQuestion(Question):
 
 
 Q = TypeVar("Q", bound=Question)
+Shape = TypeVar("Shape")
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def read_locomo(
 ) -> list[Conversation[LocomoQuestion]]:
     """Read a LoCoMo file, one sample or a list, in order, and of its questions the first ones of some categories."""
     samples = _read(path, partial(_locomo_sample, categories=categories))
-    return samples if limit is None else _first_questions(samples, limit)
+    return samples if limit is None else list(_first_questions(samples, limit))
 
 
 def read_longmemeval(path: str | PathLike[str]) -> list[Conversation[LongMemEvalQuestion]]:
@@ -115,6 +124,15 @@ def read_longmemeval(path: str | PathLike[str]) -> list[Conversation[LongMemEval
 def read_beam(path: str | PathLike[str]) -> list[Conversation[BeamQuestion]]:
     """Read a file's chats, in order."""
     return _read(path, _chat)
+
+
+def read_as(shape: type[Shape], path: str | PathLike[str], expected: str) -> Shape:
+    """Read a JSON file of a shape, which an error names."""
+    name = fspath(path)
+    try:
+        return TypeAdapter(shape).validate_python(parse_json(read_file(name), name))
+    except ValidationError as error:
+        raise UnreadableFile(f"{name}: expected {expected}") from error
 
 
 def _read(
@@ -142,19 +160,17 @@ def _has(item: Any, *keys: str) -> bool:
     return isinstance(item, Mapping) and set(keys) <= item.keys()
 
 
-def _locomo_sample(sample: Mapping[str, Any], number: int, categories: Collection[int]) -> Conversation[LocomoQuestion]:
+def _locomo_sample(sample: Any, number: int, categories: Collection[int]) -> Conversation[LocomoQuestion]:
     """Read one sample, its sessions in the order of their numbers; the ids are "session_1", "session_2", ..."""
     conversation, items = sample.get("conversation"), sample.get("qa")
-    if not isinstance(conversation, Mapping):
-        raise UnreadableFile(f"expected a LoCoMo sample with a `conversation` object, not {shown(conversation)}")
+    _expect(isinstance(conversation, Mapping), "a LoCoMo sample with a `conversation` object", conversation)
     numbers = sorted(int(match[1]) for key in conversation if (match := SESSION_KEY.fullmatch(key)))
     sessions = _with_messages(_locomo_session(conversation, f"session_{number}") for number in numbers)
     name, stated = str(sample.get("sample_id", number)), _statements(sessions)
-    if not isinstance(items, list):
-        raise UnreadableFile(f"expected a list of questions at qa of sample {number}, not {shown(items)}")
+    _expect(isinstance(items, list), f"a list of questions at qa of sample {number}", items)
     for index, item in enumerate(items):
-        if not _has(item, "question") or not isinstance(item["question"], str):
-            raise UnreadableFile(f"expected a question with its category, answer and evidence at qa[{index}]")
+        asked = _has(item, "question") and isinstance(item["question"], str)
+        _expect(asked, f"a question with its category, answer and evidence at qa[{index}]", item)
     questions = [
         _locomo_question(item, name, index, stated)
         for index, item in enumerate(items)
@@ -202,14 +218,12 @@ def normalise_ids(evidence: Sequence[object]) -> list[str]:
     return list(dict.fromkeys(f"D{int(match[1])}:{int(match[2])}" for match in found))
 
 
-def _first_questions(samples: Sequence[Conversation[LocomoQuestion]], limit: int) -> list[Conversation[LocomoQuestion]]:
-    needed = []
+def _first_questions(samples: Sequence[Conversation[Q]], limit: int) -> Iterator[Conversation[Q]]:
     for sample in samples:
         questions = sample.questions[: max(0, limit)]
         limit -= len(questions)
         if questions:
-            needed.append(Conversation(sample.name, sample.sessions, questions))
-    return needed
+            yield replace(sample, questions=questions)
 
 
 def _haystack(item: Mapping[str, Any], number: int) -> Conversation[LongMemEvalQuestion]:
@@ -270,10 +284,10 @@ def read_day(value: object) -> datetime:
     return _time(text, LONGMEMEVAL_TIMES, 'like "2023/05/20 (Sat) 00:44" or "2023/05/20"', value)
 
 
-def _chat(item: Mapping[str, Any], number: int) -> Conversation[BeamQuestion]:
+def _chat(item: Any, number: int) -> Conversation[BeamQuestion]:
     batches, asked = item.get("chat"), item.get("probing_questions")
-    if not isinstance(batches, list) or not isinstance(asked, Mapping):
-        raise UnreadableFile(f"expected chat and probing_questions at item {number}, not {shown(item)}")
+    is_chat = isinstance(batches, list) and isinstance(asked, Mapping)
+    _expect(is_chat, f"chat and probing_questions at item {number}", item)
     sessions = _with_messages(_batch(batch, f"batch-{place}") for place, batch in enumerate(batches, start=1))
     name, stated = str(item.get("chat_id", number)), _statements(sessions)
     questions = [
@@ -284,11 +298,11 @@ def _chat(item: Mapping[str, Any], number: int) -> Conversation[BeamQuestion]:
     return Conversation(name, sessions, questions)
 
 
-def _batch(batch: object, name: str) -> Session:
+def _batch(batch: Any, name: str) -> Session:
     """Read a batch of messages as a session; a day holds until the next one is named."""
-    turns = batch.get("turns") if isinstance(batch, Mapping) else None
-    if not isinstance(turns, list) or not all(isinstance(turn, list) for turn in turns):
-        raise UnreadableFile(f"expected turns, a list of lists of messages, at {name}, not {shown(batch)}")
+    turns: Any = batch["turns"] if _has(batch, "turns") else None
+    are_lists = isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
+    _expect(are_lists, f"turns, a list of lists of messages, at {name}", batch)
     said_at: datetime | None = None
     messages: list[Message] = []
     for number, item in enumerate(item for turn in turns for item in turn):

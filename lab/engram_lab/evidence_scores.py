@@ -85,10 +85,7 @@ def holds(passage: Passage, turn_id: str, statements: Sequence[str]) -> bool:
 
 def evidence_recall(passages: Sequence[Passage], evidence: Turns) -> float | None:
     """Return the share of the evidence turns that some passage holds, in [0, 1]; None without evidence."""
-    if not evidence:
-        return None
-    held = [any(holds(passage, turn_id, stated) for passage in passages) for turn_id, stated in evidence.items()]
-    return sum(held) / len(held)
+    return session_recall(passages, {turn_id: {turn_id: stated} for turn_id, stated in evidence.items()})
 
 
 def all_evidence_recall(passages: Sequence[Passage], evidence: Turns) -> float | None:
@@ -97,25 +94,12 @@ def all_evidence_recall(passages: Sequence[Passage], evidence: Turns) -> float |
     return None if recall is None else float(recall == 1)
 
 
-def evidence_precision(passages: Sequence[Passage], evidence: Turns) -> float | None:
-    """Return the share of the passages that hold an evidence turn; None without evidence or passages."""
-    if not evidence or not passages:
-        return None
-    holding = [any(holds(passage, turn_id, stated) for turn_id, stated in evidence.items()) for passage in passages]
-    return sum(holding) / len(holding)
-
-
 def session_recall(passages: Sequence[Passage], evidence: Mapping[str, Turns]) -> float | None:
     """Return the share of the evidence sessions of which some passage holds a turn, in [0, 1]; None without any."""
     if not evidence:
         return None
     held = [
-        any(
-            holds(passage, turn_id, turns[turn_id])
-            for passage in passages
-            for turn_id in passage.turn_ids
-            if turn_id in turns
-        )
+        any(holds(passage, turn_id, stated) for turn_id, stated in turns.items() for passage in passages)
         for turns in evidence.values()
     ]
     return sum(held) / len(held)

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from engram_lab.datasets import TEMPORAL
+from engram_lab.datasets import TEMPORAL, read_as
 from engram_lab.harness import Progress, bootstrap_interval, cost, mean
 from engram_lab.judge_protocols import (
     ABSTENTION_KIND,
@@ -27,7 +27,6 @@ from engram_lab.judge_protocols import (
 )
 from engram_lab.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, open_run, whole_lines
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
-from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.replies import RequestFailure
 from langgraph_engram.results import Usage, total
@@ -108,9 +107,6 @@ class AuditEntry(BaseModel):
     question_id: str = Field(pattern=r"^locomo_\d+_qa\d+$")
     question: str
     error_type: str
-
-
-AUDIT = TypeAdapter(list[AuditEntry])
 
 
 def run_judge(
@@ -196,11 +192,7 @@ def read_audit(path: str | PathLike[str]) -> set[tuple[int | None, str]]:
 
     An audit is a list of objects with `question_id` ("locomo_0_qa2": sample, index), `question` and `error_type`.
     """
-    name = fspath(path)
-    try:
-        audit = AUDIT.validate_python(parse_json(read_file(name), name))
-    except ValidationError as error:
-        raise UnreadableFile(f"{name}: expected a list of question_id, question and error_type") from error
+    audit = read_as(list[AuditEntry], path, "a list of question_id, question and error_type")
     return {
         (int(entry.question_id.rpartition("_qa")[2]), entry.question)
         for entry in audit

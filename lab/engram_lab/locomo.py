@@ -7,17 +7,10 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Unpack
 
-from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold, temporal_interval
+from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold
 from engram_lab.conversations import AnsweredLine, Keeping, measure, require_questions
-from engram_lab.datasets import CATEGORIES, TEMPORAL, LocomoQuestion, read_locomo
-from engram_lab.evidence_scores import (
-    SHOWN,
-    all_evidence_recall,
-    answer_token_recall,
-    evidence_precision,
-    evidence_recall,
-    quote_recall,
-)
+from engram_lab.datasets import CATEGORIES, LocomoQuestion, read_locomo
+from engram_lab.evidence_scores import SHOWN, all_evidence_recall, answer_token_recall, evidence_recall, quote_recall
 from engram_lab.harness import MEDIAN, Setup, mean, mean_at_budgets, percentile, split_by_answer
 from langgraph_engram.results import count_tokens
 
@@ -50,7 +43,6 @@ def _score(lines: Sequence[LocomoLine]) -> dict[str, object]:
     """
     quoted, answered = split_by_answer(lines)
     shown = [sum(count_tokens(passage.text) for passage in line.passages[SHOWN]) for line in lines]
-    dated = [line for line in answered if line.category == TEMPORAL]
     return {
         "questions": len(lines),
         "evidence_recall": mean_at_budgets(lines, lambda found, line: evidence_recall(found, line.evidence)),
@@ -58,12 +50,10 @@ def _score(lines: Sequence[LocomoLine]) -> dict[str, object]:
         "answer_token_recall": mean_at_budgets(
             lines, lambda found, line: answer_token_recall(found, scored_gold(line.gold, line.category))
         ),
-        "evidence_precision": mean_at_budgets(lines, lambda found, line: evidence_precision(found, line.evidence)),
         "shown_tokens": percentile(shown, MEDIAN),
         "quote_1": mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
         "quote_3": mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
         "f1_locomo": mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),
         "f1_amem": mean(f1_amem(line.answer, line.gold) for line in answered),
         "bleu1_amem": mean(bleu1_amem(line.answer, line.gold) for line in answered),
-        "temporal_interval": mean(temporal_interval(line.answer, line.gold) for line in dated),
     }

@@ -9,6 +9,8 @@ from datetime import datetime
 from os import PathLike
 from typing import Unpack
 
+from nltk.metrics import f_measure, precision, recall
+
 from engram_lab.answer_scores import bleu1_amem, f1_amem
 from engram_lab.conversations import AnsweredLine, Keeping, measure
 from engram_lab.datasets import Conversation, LongMemEvalQuestion, read_longmemeval
@@ -97,16 +99,10 @@ def compute(lines: Sequence[LongMemEvalLine]) -> dict[str, object]:
 def score_trigger(intents: Iterable[QuestionIntent]) -> dict[str, float | None]:
     """Score whether queries for the assistant's words are recognised (DimMem Table 6); None for an undefined ratio."""
     read = list(intents)
-    right = sum(intent.asks_for_assistant and intent.read_as_such for intent in read)
-    positives = sum(intent.asks_for_assistant for intent in read)
-    named = sum(intent.read_as_such for intent in read)
-    return {
-        "precision": right / named if named else None,
-        "recall": right / positives if positives else None,
-        "f1": 2 * right / (named + positives) if named + positives else None,
-        "questions": len(read),
-        "positives": positives,
-    }
+    asking = {intent.question_id for intent in read if intent.asks_for_assistant}
+    found = {intent.question_id for intent in read if intent.read_as_such}
+    ratios = {"precision": precision(asking, found), "recall": recall(asking, found), "f1": f_measure(asking, found)}
+    return {**ratios, "questions": len(read), "positives": len(asking)}
 
 
 def _score(lines: Sequence[LongMemEvalLine]) -> dict[str, object]:
@@ -117,17 +113,11 @@ def _score(lines: Sequence[LongMemEvalLine]) -> dict[str, object]:
     return {
         "questions": len(lines),
         "session_recall": mean_at_budgets(lines, lambda found, line: session_recall(found, line.evidence_sessions)),
-        "turn_recall": mean_at_budgets(lines, lambda found, line: evidence_recall(found, _marked(line))),
-        "all_evidence_recall": mean_at_budgets(lines, lambda found, line: all_evidence_recall(found, _marked(line))),
+        "turn_recall": mean_at_budgets(lines, lambda found, line: evidence_recall(found, line.evidence)),
+        "all_evidence_recall": mean_at_budgets(lines, lambda found, line: all_evidence_recall(found, line.evidence)),
         "answer_token_recall": mean_at_budgets(textual, lambda found, line: answer_token_recall(found, line.gold)),
         "quote_1": mean(quote_recall(line.quotes, line.evidence_turns, 1) for line in quoted),
         "quote_3": mean(quote_recall(line.quotes, line.evidence_turns, 3) for line in quoted),
         "f1_amem": mean(f1_amem(line.answer, line.gold) for line in answered),
         "bleu1_amem": mean(bleu1_amem(line.answer, line.gold) for line in answered),
     }
-
-
-def _marked(line: LongMemEvalLine) -> dict[str, list[str]]:
-    """Return what the marked turns of a question state, by id."""
-    turns = {turn_id: stated for session in line.evidence_sessions.values() for turn_id, stated in session.items()}
-    return {turn_id: turns[turn_id] for turn_id in line.evidence_turns if turn_id in turns}

@@ -17,7 +17,6 @@ from typing import ClassVar
 import numpy as np
 
 from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo
-from engram_lab.compression import Compressor, LLMLingua2
 from engram_lab.datasets import CATEGORIES, Conversation, LocomoQuestion, read_locomo
 from engram_lab.harness import (
     MEDIAN,
@@ -53,9 +52,8 @@ TURN_TOKENS = 1000
 ANSWERING = "write_answer"
 """The step under whose name the cost of an answer from plain turns is counted."""
 
-TURNS, GOLD, FULL, COMPRESSED = "turns", "gold", "full", "compressed"
-"""Readers who are shown plain turns, those that hold the answer, every turn (HyMem Figure 5), and those that hold the
-answer, shortened (HyMem Figure 6); the last name goes on with the share of the words that is kept."""
+TURNS, GOLD, FULL = "turns", "gold", "full"
+"""Readers who are shown plain turns, those that hold the answer, and every turn (HyMem Figure 5)."""
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
@@ -70,7 +68,7 @@ class ReadingLine(AnswerFigures, KeyedLine):
     KEY: ClassVar = ("reader", "sample", "index")
     model: str
     reader: str
-    """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
+    """A preset's name, or `turns`, `gold`, `full`."""
     sample: str
     index: int
     category: int
@@ -91,14 +89,10 @@ def run_reading(
     most: int = QUESTIONS,
     out: str | PathLike[str] | None = None,
     full: bool = False,
-    compress_rate: float | None = None,
-    open_compressor: Callable[[float], Compressor] = LLMLingua2,
     concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, object]:
     """Measure a model on one conversation of a LoCoMo file."""
-    rates = [] if compress_rate is None else [compress_rate]
-    compressors = {f"{COMPRESSED}-{rate:g}": open_compressor(rate) for rate in rates}
     sample = _select_sample(read_locomo(path), sample_id)
     questions = draw_questions(sample.questions, most)
     if not setups or not questions:
@@ -113,7 +107,7 @@ def run_reading(
             run.write_memory(preset, setup.open_writer, sample.sessions, sample.name, progress)
             memories[preset] = stack.enter_context(setup.open_reader(str(run.memory(preset))))
         model = memories[setups[0].preset].model.name
-        readers = open_readers(sample, memories, full, compressors)
+        readers = open_readers(sample, memories, full)
 
         def ask(task: tuple[str, LocomoQuestion]) -> ReadingLine:
             reader, question = task
@@ -143,10 +137,8 @@ def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[Locom
     return [question for question in in_turn if question.evidence][:most]
 
 
-def open_readers(
-    sample: Sample, memories: Mapping[str, Memory], full: bool, compressors: Mapping[str, Compressor]
-) -> dict[str, Reader]:
-    """Return all readers of a conversation by name; what compressors shorten are the turns that hold the answer."""
+def open_readers(sample: Sample, memories: Mapping[str, Memory], full: bool) -> dict[str, Reader]:
+    """Return all readers of a conversation by name."""
     first = next(iter(memories.values()))
     turns = TurnReader(first.store, first.model, Scope(user_id=sample.name))
 
@@ -156,15 +148,11 @@ def open_readers(
     def shown(passages_of: Callable[[LocomoQuestion], list[Evidence]]) -> Reader:
         return lambda question: turns.answer(question.question, passages_of(question))
 
-    def shortened(compressor: Compressor | None) -> Reader:
-        return shown(lambda question: turns.select(question.evidence, compressor))
-
     return {
         **{name: asking(memory) for name, memory in memories.items()},
         TURNS: shown(lambda question: turns.search(question.question, TURN_TOKENS)),
-        GOLD: shortened(None),
-        **({FULL: shown(lambda _: turns.all())} if full else {}),
-        **{name: shortened(compressor) for name, compressor in compressors.items()},
+        GOLD: shown(lambda question: turns.select(question.evidence)),
+        **({FULL: shown(lambda _: turns.select())} if full else {}),
     }
 
 
@@ -185,16 +173,9 @@ class TurnReader:
         passages = (turn_passage([index.items[position]], float(scores[position]), {}) for position in best)
         return fit_budget(passages, budget)
 
-    def all(self) -> list[Evidence]:
-        """Return every turn."""
-        return [turn_passage([turn], 1.0, {}) for turn in self._index.items]
-
-    def select(self, external_ids: Collection[str], compressor: Compressor | None = None) -> list[Evidence]:
-        """Return the turns of those ids in their file, shortened where there is a compressor."""
-        turns = [turn for turn in self._index.items if turn.external_id in external_ids]
-        if compressor:
-            texts = compressor.compress([turn.text for turn in turns])
-            turns = [turn.model_copy(update={"text": text}) for turn, text in zip(turns, texts, strict=True)]
+    def select(self, external_ids: Collection[str] | None = None) -> list[Evidence]:
+        """Return the turns of those ids in their file, or every turn."""
+        turns = [turn for turn in self._index.items if external_ids is None or turn.external_id in external_ids]
         return [turn_passage([turn], 1.0, {}) for turn in turns]
 
     def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
@@ -214,11 +195,10 @@ class TurnReader:
 
 def _select_sample(samples: Sequence[Sample], sample_id: str | None) -> Sample:
     """Return the conversation of an id, or the first."""
-    for sample in samples:
-        if sample_id in (None, sample.name):
-            return sample
-    ids = ", ".join(sample.name for sample in samples)
-    raise InvalidInput(f"no conversation {sample_id!r}: the file has {ids or 'none'}")
+    named = {sample.name: sample for sample in samples}
+    if sample_id is not None and sample_id not in named:
+        raise InvalidInput(f"no conversation {sample_id!r}: the file has {', '.join(named)}")
+    return samples[0] if sample_id is None else named[sample_id]
 
 
 def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:

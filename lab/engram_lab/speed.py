@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -98,8 +97,8 @@ def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | N
     """Measure searches in a scope of `records` records, and in one ten times smaller.
 
     Returns:
-        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, the megabytes that
-        a scope takes, and how much longer the large scope takes than the small one.
+        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, and the megabytes
+        that a scope takes.
     """
     sizes = sorted({max(RECORDS_OF_TURN, records // SMALLER), records})
     scopes = {size: Scope(user_id=f"{size}-0") for size in sizes}
@@ -132,19 +131,7 @@ def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | N
     for size in sizes:
         steps = {step: clock.figures() for (of_size, step), clock in clocks.items() if of_size == size}
         figures[f"{size}_records"] = {**steps, "memory_mb": megabytes[size]}
-    return {**figures, "ratios": _ratios(clocks, sizes)}
-
-
-def _ratios(clocks: dict[tuple[int, str], Clock], sizes: Sequence[int]) -> dict[str, float]:
-    """Return how much longer large scopes take than small ones, and searches after a write than others."""
-    median = {key: percentile(clock.cpu, MEDIAN) or 0.0 for key, clock in clocks.items()}
-    compared = {
-        f"{step}_of_{small}_to_{large}": ((large, step), (small, step))
-        for small, large in pairwise(sizes)
-        for step in ("search", "after_write")
-    }
-    compared |= {f"after_write_to_search_{size}": ((size, "after_write"), (size, "search")) for size in sizes}
-    return {name: round(median[longer] / median[shorter], 2) for name, (longer, shorter) in compared.items()}
+    return figures
 
 
 def fill(memory: Memory, scope: Scope, records: int, writer: Writer) -> None:

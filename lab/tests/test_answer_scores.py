@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo, temporal_interval
+from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo
 
 ANY, MULTI_HOP, OPEN_DOMAIN = 4, 1, 3
 
@@ -34,28 +34,3 @@ def test_bleu_is_precision_with_a_penalty_for_brevity():
     assert bleu1_amem("red red red", "red barn") == pytest.approx(1 / 3)
     assert bleu1_amem("cider", "red barn") == 0.0
     assert bleu1_amem("", "red barn") == 0.0
-
-
-@pytest.mark.parametrize(
-    ("answer", "gold", "score"),
-    [
-        ("May 7, 2023", "7 May 2023", 1),
-        ("2023-05-07", "7 May 2023", 1),
-        ("She went on 7 May 2023.", "7 May 2023", 1),
-        ("8 May 2023", "7 May 2023", 0),
-        ("May 2023", "7 May 2023", 1),
-        ("2023", "7 May 2023", 0),
-        ("7 May 2023", "2023", 1),
-        ("In 2022", "2022", 1),
-        ("It was 2022", "In 2022.", 1),
-        ("Between April 2023 and December 2023", "7 May 2023", 0),
-        ("6 May 2022 or 7 May 2023 or 8 May 2024", "7 May 2023", 0),
-        ("the Sunday before 10 May 2023", "7 May 2023", 1),
-        ("yesterday", "7 May 2023", 0),
-        ("", "7 May 2023", 0),
-        ("four months", "four months", 0),
-    ],
-)
-def test_an_answer_overlaps_and_is_at_most_a_month_longer(answer, gold, score):
-    """Wording is free; too wide a span, many dates, and words that need a clock are wrong."""
-    assert temporal_interval(answer, gold) == score

@@ -132,12 +132,11 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
     for size in ("20_records", "200_records"):
         assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
-    assert "search_of_20_to_200" in figures["ratios"]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_speed_is_compared_with_others(engram, tmp_path, monkeypatch):
-    """Each memory stores the same texts, is asked for them and finds them; the figures can be drawn."""
+def test_speed_is_compared_with_others(engram, monkeypatch):
+    """Each memory stores the same texts, is asked for them and finds them."""
     monkeypatch.setattr(against, "QUESTIONS", 5)
     options = ["bench", "speed", "--records", "40", "--encoder", "hashing", "--json"]
 
@@ -148,9 +147,6 @@ def test_speed_is_compared_with_others(engram, tmp_path, monkeypatch):
     for name in ("engram", "langmem", "chroma", "rank-bm25"):
         assert figures[name]["found"] == 1
         assert figures[name]["store"]["cpu_p50_ms"] >= 0
-    pytest.importorskip("matplotlib")
-    against.draw_against(figures, tmp_path / "figure.svg")
-    assert "rank-bm25" in (tmp_path / "figure.svg").read_text()
 
 
 def test_what_is_not_installed_is_named(engram, monkeypatch):

@@ -5,15 +5,13 @@ from functools import partial
 import pytest
 
 from engram_lab.ablations import without
-from engram_lab.cost import CountingModel, event_coherence, run_cost
+from engram_lab.cost import CountingModel, run_cost
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.base import Changes
-from tests.conftest import make_event, make_turn
+from langgraph_engram.schema import Turn
 
 
 @pytest.fixture
@@ -50,17 +48,6 @@ def test_the_costs_of_nodes_add_up_to_the_whole(locomo_file, open_memory, preset
     assert (report["preset"], report["pending"]) == (preset, 0)
     assert written["calls"] > 0
     assert (report["turns"], report["sessions"]) == (8, 4)
-
-
-def test_coherence_is_the_mean_cosine_of_the_turns_of_an_event():
-    """Two equal turns are 1 alike; an event of one turn counts for nothing (DimMem Figure 4)."""
-    turns = [make_turn(0, "I ski."), make_turn(1, "I ski."), make_turn(2, "Bees hum.")]
-    events = [make_event(0, 0, 1), make_event(1, 2)]
-    with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
-        memory.store.commit(Scope(user_id="ana"), Changes(turns=turns, events=events))
-
-        assert event_coherence(memory.store.index(Scope(user_id="ana"))) == pytest.approx(1.0)
-        assert event_coherence(memory.store.index(Scope(user_id="nobody"))) is None
 
 
 def test_the_filter_by_meaning_compares_more(locomo_file):

@@ -9,7 +9,6 @@ from engram_lab.evidence_scores import (
     all_evidence_recall,
     answer_token_recall,
     content_stems,
-    evidence_precision,
     evidence_recall,
     fit_budget,
     holds,
@@ -26,15 +25,6 @@ STATED = ["I planted three apple trees yesterday.", "The soil is heavy clay!"]
 def passage(text, *turn_ids, synthesis=False):
     """Make a passage."""
     return Passage(text=text, turn_ids=list(turn_ids), synthesis=synthesis)
-
-
-def test_precision_is_the_share_of_passages_that_hold_evidence():
-    """Of three passages one holds the turn; without passages, or without evidence, there is no share."""
-    shown = [passage("Ilse: planted apple trees", "D1:1"), passage("heavy boots", "D1:1"), passage("cider", "D1:2")]
-
-    assert evidence_precision(shown, {"D1:1": STATED}) == pytest.approx(1 / 3)
-    assert evidence_precision([], {"D1:1": STATED}) is None
-    assert evidence_precision(shown, {}) is None
 
 
 def test_content_stems_are_distinct_stemmed_and_without_stop_words():

@@ -84,7 +84,10 @@ def test_the_model_that_reads_queries_is_measured(questions_file, setup):
 def test_the_trigger_has_precision_and_recall():
     """One of two that are read so is right, and one of three that are so is read."""
     readings = [(True, True), (False, True), (True, False), (True, False)]
-    intents = [QuestionIntent(question_id="q", asks_for_assistant=asks, read_as_such=read) for asks, read in readings]
+    intents = [
+        QuestionIntent(question_id=str(number), asks_for_assistant=asks, read_as_such=read)
+        for number, (asks, read) in enumerate(readings)
+    ]
 
     found = score_trigger(intents)
 

@@ -17,6 +17,7 @@ from langgraph_engram.text.sentences import split_sentences
 
 FOLDER = Path(__file__).resolve().parent
 HASH_CHARACTERS = 16
+Split = Literal["fit", "held-out"]
 SAME = 30
 """Characters by which a sentence and a fact are recognised as the same."""
 
@@ -32,7 +33,7 @@ class Said:
     """From 0 for nothing that lasts to 3 for what would do harm if it were ignored."""
 
 
-def read_people(split: Literal["fit", "held-out"] | None = None) -> list[dict[str, Any]]:
+def read_people(split: Split | None = None) -> list[dict[str, Any]]:
     """Return the people of a split, or all."""
     people = _lines("people.jsonl")
     return [person for person in people if split is None or person["split"] == split]
@@ -63,11 +64,12 @@ def sentences_of(person: dict[str, Any]) -> Iterator[Said]:
                 continue
             facts = [fact for fact in person["facts"] if fact["turn"] == turn["id"]]
             for sentence in map(str.strip, split_sentences(turn["text"])):
-                fact = next((fact for fact in facts if _is_same(fact["sentence"], sentence)), None)
+                fact = next((fact for fact in facts if is_same(fact["sentence"], sentence)), None)
                 yield Said(sentence, fact["kind"], fact["significance"]) if fact else Said(sentence)
 
 
-def _is_same(fact: str, sentence: str) -> bool:
+def is_same(fact: str, sentence: str) -> bool:
+    """Return whether a sentence, or what a record says, is that of a fact."""
     return fact[:SAME] in sentence or sentence[:SAME] in fact
 
 
@@ -76,19 +78,21 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 
 def sessions_of(person: dict[str, Any], background: Sequence[Session] = ()) -> list[Session]:
-    """Return the sessions of a person, spread over those of somebody else's, whose time they take."""
+    """Return the sessions of a person, or those of somebody else with these among them."""
     own = [_session(person, number) for number in range(len(person["sessions"]))]
-    if not background:
-        return own
+    return among(background, own) if background else own
+
+
+def among(background: Sequence[Session], own: Sequence[Session]) -> list[Session]:
+    """Return sessions with others spread over them, each of which takes the time of the one before it."""
     step = len(background) / len(own)
     shared: list[Session] = []
     for number, session in enumerate(background):
         shared.append(session)
-        due = [at for at in range(len(own)) if int(at * step) == number]
         said_at = session.messages[-1].said_at
-        for at in due:
-            moved = [message.model_copy(update={"said_at": said_at}) for message in own[at].messages]
-            shared.append(Session(own[at].session_id, moved))
+        for due in (due for at, due in enumerate(own) if int(at * step) == number):
+            moved = [message.model_copy(update={"said_at": said_at}) for message in due.messages]
+            shared.append(Session(due.session_id, moved))
     return shared
 
 

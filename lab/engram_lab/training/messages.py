@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from engram_lab.cases import read_people, sessions_of
+from engram_lab.cases import is_same, read_people, sessions_of
 from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
@@ -28,8 +28,6 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.statements import own_words
 
-SAME = 30
-"""Characters by which a record and a fact are recognised as the same."""
 DIGITS = 4
 
 
@@ -86,10 +84,7 @@ def _bears(index: ScopeIndex, position: int, needed: Sequence[dict[str, Any]]) -
     record = index.records.items[position]
     turns = {turn.external_id for turn in map(index.turns.get, record.source_turn_ids) if turn}
     said = own_words(record.content, record.speaker)
-    return any(
-        fact["turn"] in turns and (fact["sentence"][:SAME] in said or said[:SAME] in fact["sentence"])
-        for fact in needed
-    )
+    return any(fact["turn"] in turns and is_same(fact["sentence"], said) for fact in needed)
 
 
 if __name__ == "__main__":

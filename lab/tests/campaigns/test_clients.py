@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from engram_lab.load import chroma, free_port
 from lab.tests.campaigns import clients
+from lab.tests.campaigns.load import chroma, free_port
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 

@@ -13,7 +13,7 @@ import subprocess
 import httpx
 import pytest
 
-from engram_lab.load import ENGRAM, HOST, free_port, process
+from lab.tests.campaigns.load import ENGRAM, HOST, free_port, process
 from langgraph_engram.server.inspector.pages import PAGES
 from langgraph_engram.server.inspector.visit import BASE
 

@@ -1,6 +1,6 @@
 """Load a served memory: clients of a user each, through several server workers, on one Chroma server.
 
-python -m engram_lab.load --clients 50 --seconds 60 --workers 2    needs the extra server
+python -m lab.tests.campaigns.load --clients 50 --seconds 60 --workers 2    needs the extra server
 
 Everything runs on this machine: the Chroma server, the workers (`engram serve`) and the clients. Each client first
 remembers a conversation, then goes on as an agent's user does: mostly searches, now and then two new messages, each
@@ -192,4 +192,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Load a served memory, and report what its requests took.")
     for name, default in {"clients": 50, "seconds": 60, "workers": 2, "jobs": 10}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    print(json.dumps(load(**vars(parser.parse_args())), indent=2))
+    sys.stdout.write(json.dumps(load(**vars(parser.parse_args())), indent=2) + "\n")
