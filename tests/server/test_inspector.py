@@ -294,7 +294,7 @@ def test_a_search_shows_evidence_alone(memory, site, user):
 
 def test_the_profile_shows_standing_statements(memory, site, user, record):
     """By their kind, and as an agent is shown them."""
-    wish = record(1, "Ana: Always answer me in French.", standing="instruction")
+    wish = record(1, "Ana: Always answer me in French.", lasting="instruction")
     memory.store.commit(Scope(user_id=user), Changes(records=[wish, record(2, "Ana: The bus was late.")]))
 
     shown = site.get("/profile")
