@@ -19,7 +19,6 @@ from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
-OPENAI = "openai"
 NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
 MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
@@ -75,7 +74,7 @@ def _open_named(name: str | Path) -> Encoder:
     provider, _, model = str(name).partition(":")
     if isinstance(name, Path) or not (provider and model):
         raise _unknown(str(name))
-    return LangChainEncoder(_openai_embeddings(model) if provider == OPENAI else _by_langchain(name))
+    return LangChainEncoder(_openai_embeddings(model) if provider == "openai" else _by_langchain(name))
 
 
 def _openai_embeddings(model: str) -> Embeddings:

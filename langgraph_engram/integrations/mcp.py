@@ -90,13 +90,11 @@ class SearchResult(BaseModel):
     evidence: list[Passage]
 
 
-class RecallResult(BaseModel):
+class RecallResult(SearchResult):
     """What one `recall` found and answered."""
 
     answer: str
-    verdict: Literal["sufficient", "partial", "absent"]
     missing: list[str]
-    evidence: list[Passage]
 
 
 class ProfileResult(BaseModel):

@@ -142,9 +142,7 @@ def _read_table(text: str) -> dict[bytes, Principal]:
     try:
         table = TABLE.validate_json(text)
     except ValidationError:
-        raise InvalidSetting(
-            f"ENGRAM_TOKENS is no table of users by their tokens: give JSON such as {EXAMPLE}"
-        ) from None
+        raise InvalidSetting(f"ENGRAM_TOKENS is no table of users by tokens: give JSON such as {EXAMPLE}") from None
     return {
         sha256(token.encode()).digest(): Principal(user_id=user) if isinstance(user, str) else user
         for token, user in table.items()
