@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.asynchronous import in_thread, iterated_in_thread, warn_if_blocking
+from langgraph_engram.asynchronous import in_thread, iterated_in_thread
 from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
@@ -481,6 +481,5 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         return self.store
 
     def _require_open(self) -> None:
-        warn_if_blocking()
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")

@@ -299,8 +299,8 @@ class ReadRunner:
             durability=self._durability,
         )
         with self._discarded_if_erased(request.run_id):
-            while part := call.run(next_part, parts):
-                yield cast(tuple[str, Any], part[0])
+            while (part := call.run(next_part, parts)) is not None:
+                yield cast(tuple[str, Any], part)
 
     def discard_running(self) -> None:
         """Make the recalls that are under way delete their checkpoints when they end: something is erased now."""

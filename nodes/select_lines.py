@@ -37,7 +37,7 @@ class SelectLinesStep:
         fixed, near = offer.lines()
         thread = [turn[-MESSAGE_CHARACTERS // THREAD_TURNS :] for turn in request.thread[-THREAD_TURNS:]]
         message = intent.query[:MESSAGE_CHARACTERS]
-        asked = self._ask(SelectLines(tuple(fixed), tuple(near), message, tuple(thread)))
+        asked = self._ask(SelectLines(tuple(fixed), tuple(near), message, tuple(thread), intent.asked_at))
         selection = Selection(offered=offer.record_ids(), fixed=len(offer.fixed), fixed_tokens=_tokens(fixed))
         update: ReadState = {"usage": [entry_of("select_lines", [asked])]}
         if asked.answer is None:

@@ -5,12 +5,14 @@ rarely change stand first, so that a provider's prompt cache holds them.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, without_tags
+from langgraph_engram.temporal.datetimes import format_day
 
 MOST_NAMED = 5
 
@@ -44,10 +46,13 @@ class SelectLines(Question[LineSelection]):
     message: str
     thread: tuple[str, ...] = ()
     """What stood before the message, oldest first."""
+    now: datetime | None = None
+    """When it was written."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         parts = [inside("memories", "\n".join(lines)) for lines in (self.fixed, self.near) if lines]
         if self.thread:
             parts.append(inside("conversation", "\n".join(self.thread)))
-        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join([*parts, f"Message: {without_tags(self.message)}"]))]
+        written = f"Message of {format_day(self.now)}" if self.now else "Message"
+        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join([*parts, f"{written}: {without_tags(self.message)}"]))]

@@ -23,7 +23,6 @@ from langgraph_engram.errors import InvalidInput, InvalidSetting
 
 if TYPE_CHECKING:
     from langgraph_engram.config import Configuration
-    from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.filters import Filters
     from langgraph_engram.memory import Memory
     from langgraph_engram.schema import Metadata, PendingTask, Scalar
@@ -169,8 +168,8 @@ class Invocation:
 
         return resolve(self.store, self.model, self.preset, None, environment=self.defaults.variables)
 
-    def open(self, encoder: "Encoder | None" = None) -> "Memory":
-        """Open the memory, with an encoder that is open already, if any."""
+    def open(self) -> "Memory":
+        """Open the memory."""
         from langgraph_engram.config import resolve_chat
         from langgraph_engram.memory import Memory
 
@@ -179,12 +178,12 @@ class Invocation:
             choice.store,
             choice.model,
             choice.settings.preset,
-            encoder=encoder or self.defaults.variables.get(variable_of("encoder")),
+            encoder=self.defaults.variables.get(variable_of("encoder")),
             settings=choice.settings,
             chat=resolve_chat(environment=self.defaults.variables),
         )
 
-    def open_existing(self, encoder: "Encoder | None" = None) -> "Memory":
+    def open_existing(self) -> "Memory":
         """Open a memory that was written before: a mistyped folder must not look like an empty one.
 
         Raises:
@@ -195,7 +194,7 @@ class Invocation:
         store = self.choice.store
         if kind_of_location(store) != "server" and not Path(store).exists():
             raise InvalidInput(f"no memory at {store!r}: remember something first, or name the folder with --store")
-        return self.open(encoder)
+        return self.open()
 
     def pending(self, memory: "Memory") -> "list[PendingTask]":
         """Return what is left to do for the user."""

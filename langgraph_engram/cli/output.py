@@ -81,13 +81,17 @@ def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") ->
     typer.echo(json.dumps(to_jsonable_python(result), indent=2))
 
 
-def print_result(command: Invocation, result: "BaseModel", line: str, pending: "Sequence[PendingTask]" = ()) -> None:
-    """Print a result: as JSON where that is asked for, else in one line, and below it what is left to do."""
+def print_result(
+    command: Invocation, result: "BaseModel", line: str, *further: str, pending: "Sequence[PendingTask]" = ()
+) -> None:
+    """Print a result: as JSON where that is asked for, else in one line, and below it more and what is left to do."""
     if command.as_json:
         print_json(result)
-    else:
-        print_text(line, "bold")
-        print_next_steps(pending, command)
+        return
+    print_text(line, "bold")
+    for text in further:
+        print_text(text)
+    print_next_steps(pending, command)
 
 
 @contextmanager

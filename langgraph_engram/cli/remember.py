@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from langgraph_engram.cli.options import Filter, Invocation, read_filters, read_metadata, shared, variable_of
+from langgraph_engram.cli.options import Filter, Invocation, read_filters, read_metadata, shared
 from langgraph_engram.cli.output import (
     FAILED,
     fail,
@@ -23,7 +23,6 @@ from langgraph_engram.cli.output import (
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.formats.messages import Session
     from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
@@ -157,11 +156,10 @@ def recall(
     search = search or select
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
-    encoder = _loading_encoder(command)
     from langgraph_engram.formats.messages import read_moment, read_until
 
     asked: dict[str, Any] = {"now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
-    with progress("remembering"), command.open_existing(encoder) as memory:
+    with progress("remembering"), command.open_existing() as memory:
         if search:
             recollection = memory.search(question, budget=budget, limit=limit, select=select, **asked, **command.scope)
         else:
@@ -170,17 +168,3 @@ def recall(
         print_json(recollection)
     else:
         print_recollection(recollection)
-
-
-def _loading_encoder(command: Invocation) -> "Encoder | None":
-    """Return the default encoder, which loads while the rest is imported; None where another is asked for.
-
-    Half of its loading, ONNX Runtime's, leaves Python to other threads.
-    """
-    if command.defaults.variables.get(variable_of("encoder"), "minilm") != "minilm":
-        return None
-    from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-
-    encoder = OnnxMiniLM()
-    encoder.start_loading()
-    return encoder

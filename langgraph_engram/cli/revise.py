@@ -40,7 +40,7 @@ def approve(
         pending = command.pending(memory)
     if run_id is not None:
         done = "rejected" if reject else "approved"
-        print_result(command, receipt, f"{done}: {format_receipt(receipt)}", pending)
+        print_result(command, receipt, f"{done}: {format_receipt(receipt)}", pending=pending)
     elif command.as_json:
         print_json(waiting)
     else:
@@ -72,15 +72,11 @@ def update(
     with command.open_existing() as memory:
         receipt = memory.update(record_id, text, **command.scope)
         pending = command.pending(memory)
-    if command.as_json:
-        print_json(receipt)
-        return
-    if receipt.run_id is None:
-        print_text("nothing to do: the record says so already", "bold")
-    else:
-        print_text(f"record {receipt.record.record_id} takes its place", "bold")
-        print_text(f"to take it back: engram undo {receipt.run_id} {command.options}")
-    print_next_steps(pending, command)
+    lines = ["nothing to do: the record says so already"]
+    if receipt.run_id:
+        back = f"to take it back: engram undo {receipt.run_id} {command.options}"
+        lines = [f"record {receipt.record.record_id} takes its place", back]
+    print_result(command, receipt, *lines, pending=pending)
 
 
 @shared("user", "store", "tenant", "agent", "as_json")
@@ -89,7 +85,7 @@ def undo(command: Invocation, run_id: Annotated[str, RUN]) -> None:
     with command.open_existing() as memory:
         receipt = memory.undo(run_id, **command.scope)
         pending = command.pending(memory)
-    print_result(command, receipt, _format_undo(receipt), pending)
+    print_result(command, receipt, _format_undo(receipt), pending=pending)
 
 
 def _format_undo(receipt: "UndoReceipt") -> str:
@@ -124,15 +120,10 @@ def forget(
     with command.open_existing() as memory:
         receipt = memory.forget(session_id=session, turn_id=turn, record_id=record, **command.scope)
         pending = command.pending(memory)
-    if command.as_json:
-        print_json(receipt)
-        return
-    print_text(_format_erasure(receipt), "bold")
-    for where in receipt.residue:
-        print_text(f"still found: {where}", "red")
+    further = [f"still found: {where}" for where in receipt.residue]
     if receipt.records and record is not None:
-        print_text("the turns that it came from stay, and can still be found: engram forget --turn TURN_ID erases one")
-    print_next_steps(pending, command)
+        further.append("the turns that it came from stay, and can be found: engram forget --turn TURN_ID erases one")
+    print_result(command, receipt, _format_erasure(receipt), *further, pending=pending)
 
 
 def _format_erasure(receipt: "ErasureReceipt") -> str:

@@ -65,8 +65,7 @@ def serve(
     _require_tokens_beyond(host)
     if find_spec("langgraph_api") is None:
         raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
-    served = configuration()
-    graphs = {**own_graphs(graph or []), **served["graphs"]}
+    graphs = {**own_graphs(graph or []), **CONFIGURATION["graphs"]}
     _require_free(host, port)
     given = {"store": command.store, "model": command.model, "preset": command.preset}
     url = f"http://{host}:{port}"
@@ -75,7 +74,7 @@ def serve(
     print_text(f"Studio    https://smith.langchain.com/studio/?baseUrl={url}")
     print_text(f"memories  {url}/memory")
     print_text(f"MCP       {url}/mcp")
-    _run(host, port, jobs, {**served, "graphs": graphs, "env": server_variables(command.defaults, given)})
+    _run(host, port, jobs, {**CONFIGURATION, "graphs": graphs, "env": server_variables(command.defaults, given)})
 
 
 @shared("store", "model", "preset")
@@ -180,13 +179,3 @@ def mcp(command: Invocation) -> None:
 
     with command.open() as memory:
         build_mcp_server(lambda: memory, scope_of).run("stdio")
-
-
-def configuration() -> dict[str, Any]:
-    """Return the configuration of a server, as `langgraph.json` holds it.
-
-    `ENGRAM_WEBHOOK_HOSTS` names the only hosts that may be told of the end of a run, with commas between them.
-    """
-    if hosts := [host.strip() for host in os.environ.get("ENGRAM_WEBHOOK_HOSTS", "").split(",") if host.strip()]:
-        return {**CONFIGURATION, "webhooks": {"url": {"allowed_domains": hosts}}}
-    return CONFIGURATION

@@ -19,7 +19,6 @@ from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
-OPENAI = "openai"
 NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
 MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
@@ -49,12 +48,17 @@ def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> Ca
 
 
 def _open(encoder: str | Path | Encoder | Embeddings) -> Encoder:
-    if isinstance(encoder, str):
-        return _open_by_name(encoder)
-    if isinstance(encoder, Path):
-        return _open_folder(encoder)
-    if isinstance(encoder, Embeddings):
-        return LangChainEncoder(encoder)
+    match encoder:
+        case "minilm" | "minilm:onnx" | "auto":
+            return OnnxMiniLM()
+        case "minilm:torch":
+            return TorchMiniLM()
+        case "hashing":
+            return HashingEncoder()
+        case str() | Path():
+            return _open_named(encoder)
+        case Embeddings():
+            return LangChainEncoder(encoder)
     if callable(getattr(encoder, "encode", None)) and isinstance(getattr(encoder, "name", None), str):
         return encoder
     raise InvalidSetting(
@@ -62,25 +66,15 @@ def _open(encoder: str | Path | Encoder | Embeddings) -> Encoder:
     )
 
 
-def _open_by_name(name: str) -> Encoder:
-    match name:
-        case "minilm" | "minilm:onnx" | "auto":
-            return OnnxMiniLM()
-        case "minilm:torch":
-            return TorchMiniLM()
-        case "hashing":
-            return HashingEncoder()
+def _open_named(name: str | Path) -> Encoder:
+    """Open a folder, or else the model of a provider."""
     folder = Path(name).expanduser()
-    provider, _, model = name.partition(":")
-    if provider and model and not folder.is_dir():
-        return LangChainEncoder(_openai_embeddings(model) if provider == OPENAI else _by_langchain(name))
-    return _open_folder(folder)
-
-
-def _open_folder(folder: Path) -> Encoder:
-    if not folder.is_dir():
-        raise _unknown(str(folder))
-    return OnnxMiniLM(folder)
+    if folder.is_dir():
+        return OnnxMiniLM(folder)
+    provider, _, model = str(name).partition(":")
+    if isinstance(name, Path) or not (provider and model):
+        raise _unknown(str(name))
+    return LangChainEncoder(_openai_embeddings(model) if provider == "openai" else _by_langchain(name))
 
 
 def _openai_embeddings(model: str) -> Embeddings:

@@ -12,11 +12,10 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from langgraph_engram.embeddings.minilm_weights import (
     VECTOR_SPACE,
     WEIGHTS,
     find_weights,
-    installed_weights,
     matches_proof,
     replace_surrogates,
 )
@@ -114,27 +112,10 @@ class OnnxMiniLM:
         Raises:
             EncoderUnavailable: The first call found no weights, or wrong ones; or ONNX Runtime cannot run them.
         """
-        return self._loaded().encode(texts)
-
-    def start_loading(self) -> Thread:
-        """Load the graph in a thread, unless the weights would have to be downloaded first.
-
-        What fails there fails again when the encoder is first used, and is said then.
-        """
-        thread = Thread(target=self._load_installed)
-        thread.start()
-        return thread
-
-    def _load_installed(self) -> None:
-        with suppress(EncoderUnavailable):
-            if self._folder or installed_weights():
-                self._loaded()
-
-    def _loaded(self) -> _Network:
         with self._lock:
             if self._network is None:
                 self._network = _open_network(find_weights(self._folder))
-            return self._network
+        return self._network.encode(texts)
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:

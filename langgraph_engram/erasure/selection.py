@@ -19,17 +19,7 @@ from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_tasks_by_se
 from langgraph_engram.requests import check_name
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.segmentation.events import name_by_keywords, relink_boundary
-from langgraph_engram.stores.index import (
-    BOUNDARIES,
-    DECISIONS,
-    EVENTS,
-    PENDING_TASKS,
-    RECORDS,
-    SYNTHESES,
-    TURNS,
-    Kind,
-    ScopeIndex,
-)
+from langgraph_engram.stores.index import EVENTS, SEARCHABLE, UNSEARCHED, Kind, ScopeIndex
 from langgraph_engram.text.tokens import content_stems
 
 PART_FORGOTTEN = "a part of what it rested on was forgotten"
@@ -66,7 +56,7 @@ def make_target(session_id: object, turn_id: object, record_id: object) -> Targe
     return Target(ids.get("session_id"), ids.get("turn_id"), ids.get("record_id"))
 
 
-ERASURE_ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, TURNS)
+ERASURE_ORDER: tuple[Kind[Any], ...] = (*UNSEARCHED, *reversed(SEARCHABLE))
 """The order of erasure: what the selection depends on goes last, so that an interrupted erasure can be repeated."""
 
 
@@ -123,7 +113,7 @@ def select_erased(stored: StoredScope, target: Target) -> Erased:
     """Select what is erased."""
     index = stored.index
     if target.is_everything:
-        kinds = {kind: getattr(index, kind).items for kind in ("turns", "events", "boundaries", "records", "syntheses")}
+        kinds: dict[str, Any] = {kind.name: index.of_kind(kind).items for kind in SEARCHABLE}
         return Erased(**kinds, decisions=stored.decisions, pending_tasks=stored.pending_tasks)
     if target.record_id is not None:
         return _select_record(stored, target.record_id)
@@ -263,15 +253,13 @@ class Cleanup:
 
     def events(self) -> list[Event]:
         """Return the events that lose a turn or whose titles repeat erased words, as they are without it."""
-        lost, remaining = self.erased.turn_ids, self._remaining_events()
-        shorter = [event for event in remaining if not lost.isdisjoint(_turn_ids_of(event))]
-        repeating = [
-            event
-            for event in remaining
-            if event not in shorter
-            and self.erased.is_repeated_in(event.session_id, [event.summary, *event.topics, *event.keywords])
+        lost = self.erased.turn_ids
+        return [
+            without_turns(self.stored.index, event, lost)
+            for event in self._remaining_events()
+            if not lost.isdisjoint(_turn_ids_of(event))
+            or self.erased.is_repeated_in(event.session_id, [event.summary, *event.topics, *event.keywords])
         ]
-        return [without_turns(self.stored.index, event, lost) for event in [*shorter, *repeating]]
 
     def boundaries(self, events: Sequence[Event]) -> list[Boundary]:
         """Return the boundaries beside what is erased or changed, described with the current titles of events."""

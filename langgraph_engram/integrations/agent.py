@@ -116,7 +116,7 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
     def __init__(self, model: str | BaseChatModel | None) -> None:
         super().__init__()
         self._model = model
-        self._open = lru_cache(maxsize=MOST_MODELS)(_open)
+        self._open = lru_cache(maxsize=MOST_MODELS)(lambda name: open_chat(name, resolve_chat(None)))
 
     def wrap_model_call(self, request: ModelRequest[Context], handler: Handler) -> ModelResponse[Any]:
         """Call the model of the run."""
@@ -148,7 +148,3 @@ def build_agent(memory: Memory, model: str | BaseChatModel | None = None) -> Age
     """
     middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model), EngramMiddleware(memory)]
     return create_agent(AnswerFromMemory(memory=memory), middleware=middleware, context_schema=Context, name="agent")
-
-
-def _open(name: str) -> BaseChatModel:
-    return open_chat(name, resolve_chat(None))

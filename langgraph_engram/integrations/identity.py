@@ -7,7 +7,7 @@ a user's own memory and may come from any source but the model. Of the graphs th
 user before the context does (`Identify`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -62,10 +62,6 @@ class ScopeOverrides(Frozen):
     tenant: Any = None
     agent_id: Any = None
 
-    def or_else(self, fallback: "ScopeOverrides") -> "ScopeOverrides":
-        """Return these overrides, with what they leave open from a fallback."""
-        return fallback.model_copy(update=self.model_dump(exclude_none=True))
-
 
 def resolve_scope(
     run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
@@ -97,7 +93,7 @@ def resolve_sent(
         InvalidInput: A name is invalid.
     """
     server, default = server or ScopeOverrides(), default or ScopeOverrides()
-    sent = [read_overrides(source, USER_KEYS) for source in sources]
+    sent = [read_overrides(source) for source in sources]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
         raise MissingUser(UNNAMED)
@@ -139,10 +135,10 @@ def scope_of_request(request: object, context: object, server: ScopeOverrides | 
         MissingUser: Nothing names the user.
         InvalidInput: A name is invalid.
     """
-    sent = read_overrides(request).or_else(read_overrides(context))
-    if server is None and sent.user_id is None:
-        raise MissingUser(UNNAMED_REQUEST)
-    return resolve_sent(sent, server=server)
+    try:
+        return resolve_sent(request, context, server=server)
+    except MissingUser as error:
+        raise MissingUser(UNNAMED_REQUEST) from error
 
 
 def principal_of(user: object) -> Principal | None:
@@ -163,10 +159,10 @@ def overrides_of_user(user: object) -> ScopeOverrides | None:
     return None if user_id is None else ScopeOverrides(user_id=user_id, tenant=fields.tenant)
 
 
-def read_overrides(source: object, user_keys: Sequence[str] = ("user_id",)) -> ScopeOverrides:
+def read_overrides(source: object) -> ScopeOverrides:
     """Read overrides from a mapping or an object (a pydantic model, a dataclass); empty values count as None."""
     return ScopeOverrides(
-        user_id=_first(*(_field(source, key) for key in user_keys)),
+        user_id=_first(*(_field(source, key) for key in USER_KEYS)),
         tenant=_first(_field(source, "tenant")),
         agent_id=_first(_field(source, "agent_id")),
     )

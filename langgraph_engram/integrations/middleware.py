@@ -37,6 +37,7 @@ from langgraph_engram.integrations.transcripts import (
 )
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
+from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.schema import Metadata, Scope, Turn
 from langgraph_engram.state import Message
 
@@ -71,6 +72,8 @@ __all__ = [
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]
 Mode = Literal["auto", "select", "search", "recall"]
+BLOCK_TOKENS = 400
+"""Tokens of what bears on a message that a model is shown before it answers."""
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
@@ -133,7 +136,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             mode: "auto" selects where the memory has a language model, and searches where it has none. "select" lets
                 that model, or the memory's `selector`, name in one call what bears on the user's message; "search"
                 shows evidence and calls no model; "recall" also answers, as deep as it takes.
-            budget: Tokens of evidence that are shown; None for the preset's: 400 for a message.
+            budget: Tokens of evidence that are shown; None for the preset's, and at most 400 for a message.
             keep: Whose messages are remembered: "all", those of the "user", or "none".
             on_error: What a failure of memory does: "warn" or "raise".
             metadata: What is kept with the messages, for `filters`.
@@ -228,6 +231,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             thread = said_before(messages, newest, self._redact)
             found = self._memory.search(question, select=self._selects, thread=thread, **asked)
         shown = _without_visible(found, thread_of(runtime), {message.id for message in messages})
+        if self._budget is None and shown.sort == "message":
+            shown = shown.model_copy(update={"evidence": fit_budget(shown.evidence, BLOCK_TOKENS)})
         event = {"step": "recall", "evidence": len(shown.evidence), "verdict": shown.verdict}
         runtime.stream_writer({"engram": event})
         return self._redact(format_recalled(shown)) if shown.evidence else ""

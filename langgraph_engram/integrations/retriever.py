@@ -17,7 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from pydantic import Field
 
-from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, both
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope
 from langgraph_engram.memory import Memory
@@ -73,10 +72,7 @@ class EngramRetriever(BaseRetriever):
         k: int | None = None,
         filters: Filters | None = None,
     ) -> list[Document]:
-        limit = self.k if k is None else k
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidInput(f"k is {limit!r}: give a whole number of documents, at least 1")
-        scope = scope or self._scope(None)
+        scope, limit = scope or self._scope(None), self.k if k is None else k
         asked: dict[str, Any] = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
         search = partial(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
         with set_config_context({"callbacks": run_manager.get_child()}) as context:

@@ -111,12 +111,8 @@ class ChatModel:
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question; a failure is part of the result, never raised."""
-        tally, shape = Tally(), question.answer_type()
-        outcome: object
-        if shape is str:
-            outcome = self._answer_text(question.render(), tally)
-        else:
-            outcome = self._answer_schema(question.render(), cast(type[BaseModel], shape), tally)
+        tally = Tally()
+        outcome = self._answer(question.render(), question.answer_type(), tally)
         usage = tally.entry(self.name, outcome)
         if isinstance(outcome, Failure):
             return LLMResult(answer=None, usage=usage, failure=outcome)
@@ -141,8 +137,10 @@ class ChatModel:
         with get_executor_for_config({"max_concurrency": self._concurrency}) as pool:
             return list(pool.map(ask, questions))
 
-    def _answer_text(self, messages: list[BaseMessage], tally: Tally) -> str | Failure:
-        """Answer a text question, so that LangGraph can stream its tokens."""
+    def _answer(self, messages: list[BaseMessage], shape: type[object], tally: Tally) -> object:
+        """Answer a text question so that LangGraph can stream its tokens, one with a schema by `_answer_schema`."""
+        if issubclass(shape, BaseModel):
+            return self._answer_schema(messages, shape, tally)
         reply = self._send(messages, None, tally)
         if isinstance(reply, Failure):
             return reply

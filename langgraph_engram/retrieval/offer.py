@@ -11,6 +11,7 @@ import numpy as np
 
 from langgraph_engram.prompts.rendering import day_headings, plain, speaker_name
 from langgraph_engram.results import CHARACTERS_PER_TOKEN
+from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.messages import Statements
 from langgraph_engram.retrieval.passages import Candidate, format_record
 from langgraph_engram.retrieval.scoring import Positions
@@ -26,6 +27,8 @@ NEAR_TOKENS = 2200
 """Tokens of the lines behind it."""
 WORTH = 0.03
 """Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
+MATTERS = 0.5
+"""Significance from which a question is offered: what else asks says nothing of who asks."""
 RENEWED = 50
 """Records after which the fixed part is chosen again."""
 LINE_CHARACTERS = 140
@@ -85,7 +88,8 @@ def make_offer(statements: Statements) -> Offer:
     settled = said[said < len(index.records) // RENEWED * RENEWED]
     worth = index.records.significance[settled] - WORTH * _tokens(index, settled)
     fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], FIXED_TOKENS)
-    rest = np.setdiff1d(said, fixed)
+    asks = record_links(index).is_question & (index.records.significance < MATTERS)
+    rest = np.setdiff1d(said[~asks[said]], fixed)
     nearest = rest[np.argsort(-index.records.cosine_of(rest, statements.query), kind="stable")]
     unused = FIXED_TOKENS if not len(fixed) else 0
     return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, NEAR_TOKENS + unused)))

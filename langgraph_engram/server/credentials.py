@@ -6,16 +6,15 @@
 """
 
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from langgraph_engram.errors import InvalidSetting, MissingExtra
 from langgraph_engram.integrations.identity import Principal
@@ -24,7 +23,9 @@ SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
 """Algorithms that sign and verify with one secret."""
 PUBLIC_KEY_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Algorithms that verify with a public key. The two are never mixed: a public key is no secret."""
-EXAMPLE = '{"a long random token": "ana"}'
+EXAMPLE = '{"a long random token": "ana", "another one": {"user_id": "ben", "tenant": "acme"}}'
+NonEmpty = Annotated[str, Field(min_length=1)]
+TABLE = TypeAdapter(Annotated[dict[NonEmpty, NonEmpty | Principal], Field(min_length=1)])
 MAX_TOKEN_CHARACTERS = 8192
 """Characters of a token that is looked at."""
 STUDIO_HOSTS = frozenset({"smith.langchain.com", "eu.smith.langchain.com"})
@@ -135,24 +136,17 @@ def _has_trusted_origin(headers: Mapping[str, str]) -> bool:
 
 
 def _read_table(text: str) -> dict[bytes, Principal]:
+    """Read the principals by the hashes of their tokens; the error tells nothing of what was given."""
     if not text.strip():
         return {}
     try:
-        table = json.loads(text)
-    except ValueError as error:
-        raise InvalidSetting(f"ENGRAM_TOKENS holds no JSON: give an object such as {EXAMPLE}") from error
-    if not isinstance(table, dict) or not table or "" in table:
-        raise InvalidSetting(f"ENGRAM_TOKENS names no tokens, or an empty one: give an object such as {EXAMPLE}")
-    return {sha256(token.encode()).digest(): _read_principal(entry) for token, entry in table.items()}
-
-
-def _read_principal(entry: object) -> Principal:
-    try:
-        return Principal.model_validate({"user_id": entry} if isinstance(entry, str) else entry)
-    except ValidationError as error:
-        raise InvalidSetting(
-            'ENGRAM_TOKENS names no user for a token: give a user id, or {"user_id": ..., "tenant": ...}'
-        ) from error
+        table = TABLE.validate_json(text)
+    except ValidationError:
+        raise InvalidSetting(f"ENGRAM_TOKENS is no table of users by tokens: give JSON such as {EXAMPLE}") from None
+    return {
+        sha256(token.encode()).digest(): Principal(user_id=user) if isinstance(user, str) else user
+        for token, user in table.items()
+    }
 
 
 def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | None:

@@ -14,7 +14,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Self, TypeVar, cast, get_type_hints
+from typing import Any, Self, TypeVar, cast
 from uuid import UUID, uuid5
 
 from langchain_core.runnables import RunnableConfig
@@ -128,11 +128,9 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().abulk_update_state(config, self._typed(supersteps))
 
     def _typed(self, supersteps: Sequence[Sequence[StateUpdate]]) -> list[list[StateUpdate]]:
-        hints = get_type_hints(self.builder.state_schema)
-        return [
-            [update._replace(values=_validate(update.values, hints)) for update in map(_to_update, step)]
-            for step in supersteps
-        ]
+        """Return updates with values of the types that the state names; a server passes plain tuples too."""
+        state = TypeAdapter(self.builder.state_schema)
+        return [[_typed(StateUpdate(*update), state) for update in step] for step in supersteps]
 
 
 def with_typed_state(graph: Graph) -> Graph:
@@ -147,25 +145,15 @@ def served_types() -> list[tuple[str, str]]:
     return [*checkpointed_types(), *((request.__module__, request.__name__) for request in requests)]
 
 
-def _validate(values: Any, hints: Mapping[str, Any]) -> Any:
-    """Return values of the types that the annotations of a state name."""
-    if not isinstance(values, Mapping):
-        return values
-    return {key: _validate_key(key, value, hints[key]) if key in hints else value for key, value in values.items()}
-
-
-def _validate_key(key: str, value: Any, annotation: Any) -> Any:
+def _typed(update: StateUpdate, state: TypeAdapter[Any]) -> StateUpdate:
+    if not isinstance(update.values, Mapping):
+        return update
     try:
-        return TypeAdapter(annotation).validate_python(value)
+        return update._replace(values=state.validate_python(update.values))
     except ValidationError as error:
         raise InvalidInput(
-            f"what is written into the state is invalid ({problems_in(error, key)}): see the graph's schemas"
+            f"what is written into the state is invalid ({problems_in(error)}): see the graph's schemas"
         ) from error
-
-
-def _to_update(update: StateUpdate | Sequence[Any]) -> StateUpdate:
-    """Return an update with named fields: a server passes plain tuples too."""
-    return update if isinstance(update, StateUpdate) else StateUpdate(*update)
 
 
 @dataclass(frozen=True, eq=False)

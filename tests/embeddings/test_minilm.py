@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings import minilm_onnx, minilm_weights
+from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM
@@ -52,10 +52,8 @@ def test_a_file_with_another_hash_is_refused(
 
 
 def test_a_folder_that_lacks_a_file_is_named_when_it_is_used(tmp_path: Path, packaged_weights: Path) -> None:
-    """A folder that was given is used or refused; there is no fallback, and loading it ahead says nothing."""
+    """A folder that was given is used or refused; there is no fallback."""
     encoder = OnnxMiniLM(copy_of(packaged_weights, tmp_path / "weights", TOKENIZER))
-
-    encoder.start_loading().join()
 
     with pytest.raises(EncoderUnavailable, match=r"no tokenizer\.json"):
         encoder.encode(["hello"])
@@ -100,32 +98,6 @@ def test_where_onnx_runtime_is_missing_the_error_names_the_other_backend(monkeyp
 
     with pytest.raises(EncoderUnavailable, match=r"`pip install onnxruntime.*minilm:torch"):
         OnnxMiniLM().encode(["hello"])
-
-
-def test_an_encoder_loads_ahead_in_a_thread(monkeypatch: pytest.MonkeyPatch, packaged_weights: Path) -> None:
-    """Once, whoever is first; and it encodes as any other."""
-    loaded = []
-    load = minilm_onnx.map_weights
-    monkeypatch.setattr(minilm_onnx, "map_weights", lambda path: loaded.append(path) or load(path))
-    encoder = OnnxMiniLM()
-
-    loading = encoder.start_loading()
-    vectors = encoder.encode(["hello"])
-    loading.join()
-
-    assert loaded == [packaged_weights / WEIGHTS]
-    assert np.allclose(vectors, OnnxMiniLM().encode(["hello"]))
-
-
-def test_nothing_is_downloaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that is mistyped must not wait for 90 MB."""
-    asked = []
-    monkeypatch.setattr(minilm_onnx, "installed_weights", lambda: None)
-    monkeypatch.setattr(minilm_onnx, "find_weights", asked.append)
-
-    OnnxMiniLM().start_loading().join()
-
-    assert asked == []
 
 
 def test_the_default_runs_without_torch(tmp_path: Path) -> None:

@@ -75,5 +75,5 @@ def test_without_a_user_nothing_is_searched(filled_memory):
 @pytest.mark.parametrize("k", [0, -1, True, 1.5])
 def test_k_is_a_number_of_documents(filled_memory, k):
     """Nothing else is taken for one."""
-    with pytest.raises(InvalidInput, match="k is"):
+    with pytest.raises(InvalidInput, match="limit is"):
         EngramRetriever(memory=filled_memory, user_id="ana").invoke("Where?", k=k)

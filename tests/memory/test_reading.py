@@ -2,12 +2,10 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TypedDict
 
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langgraph.graph import START, StateGraph
 
 from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.memory import Memory
@@ -228,31 +226,3 @@ def test_a_memory_is_an_asynchronous_context():
     assert receipt.stored_turns == 1
     with pytest.raises(StoreError, match="closed"):
         opened.status("ana")
-
-
-def test_a_synchronous_call_in_an_event_loop_names_its_twin(memory):
-    """It works and warns where it is called; the twin, threads and synchronous nodes of a graph do not warn."""
-
-    class State(TypedDict):
-        turns: int
-
-    def count(state: State) -> State:
-        return {"turns": memory.status("ana").turns}
-
-    graph = StateGraph(State).add_node(count).add_edge(START, "count").compile()
-
-    async def blocking():
-        with pytest.warns(RuntimeWarning) as caught:
-            statuses = [memory.status("ana"), list(memory.stream("Where?", user_id="ana")) and memory.status("ana")]
-        return statuses, caught
-
-    async def polite():
-        return await memory.astatus("ana"), await graph.ainvoke({"turns": 0})
-
-    statuses, caught = asyncio.run(blocking())
-    status, state = asyncio.run(polite())
-
-    assert statuses == [status, status]
-    assert ["asynchronous twin" in str(warning.message) for warning in caught] == [True] * 3
-    assert {warning.filename for warning in caught} == {__file__}
-    assert state == {"turns": status.turns}

@@ -206,13 +206,13 @@ def test_the_repository_and_the_package_serve_the_same():
 
     An image needs what extras bring; without bounds, for the shell that builds it would take ">" for its own.
     """
-    from langgraph_engram.cli.serve import ENVIRONMENT, configuration
+    from langgraph_engram.cli.serve import CONFIGURATION, ENVIRONMENT
 
     output = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     own, *needed = output.pop("dependencies")
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert output == {**configuration(), "env": ENVIRONMENT}
+    assert output == {**CONFIGURATION, "env": ENVIRONMENT}
     assert own == "."
     assert set(needed) == {
         extra.split(">")[0] for name in ("offline", "agents", "mcp", "inspect") for extra in extras[name]

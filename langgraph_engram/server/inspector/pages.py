@@ -18,20 +18,12 @@ from starlette.routing import Route
 
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
-from langgraph_engram.pending import tasks_of_runs
+from langgraph_engram.pending import cited_turns, tasks_of_runs
 from langgraph_engram.profile import HEADINGS
 from langgraph_engram.results import RecordHistory
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import Credentials, is_local_request
-from langgraph_engram.server.inspector.views import (
-    CONFLICTING,
-    Filter,
-    conflicts_of,
-    conversation_of,
-    page_of,
-    sources_of,
-    states_of,
-)
+from langgraph_engram.server.inspector.views import CONFLICTING, Filter, conversation_of, first_turn, page_of, states_of
 from langgraph_engram.server.inspector.visit import (
     BASE,
     FORM_COOKIE,
@@ -62,7 +54,14 @@ def show_timeline(visit: Visit) -> Response:
     index = visit.index
     wanted = Filter(kind=visit.sent("kind"), status=visit.sent("status"), text=visit.sent("text"))
     page = page_of(index, wanted, visit.number("page"))
-    return visit.page("timeline.html", page=page, wanted=wanted, states=lambda item: states_of(item, index))
+    return visit.page(
+        "timeline.html",
+        page=page,
+        wanted=wanted,
+        states=lambda item: states_of(item, index),
+        boundaries={boundary.to_event_id: boundary for boundary in index.boundaries.items},
+        first_turn=lambda event: first_turn(event, index),
+    )
 
 
 def show_conversation(visit: Visit) -> Response:
@@ -85,9 +84,9 @@ def show_record(visit: Visit) -> Response:
         "record.html",
         record=record,
         states=states_of(record, index),
-        conflicts=conflicts_of(record, index),
+        conflicts=index.records.in_conflict(record),
         successor=index.records.get(record.superseded_by or ""),
-        sources=sources_of(record, index),
+        sources=cited_turns(index, [record]),
         history=history,
         contents={named: member for named in _named_in(history) if (member := index.records.get(named))},
     )

@@ -12,7 +12,7 @@ from itertools import groupby
 from math import inf
 from typing import TypeVar
 
-from langgraph_engram.schema import Boundary, Event, Record, Synthesis, Turn
+from langgraph_engram.schema import Event, Record, Synthesis, Turn
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 
@@ -53,29 +53,14 @@ class Filter:
 
 
 @dataclass
-class EventView:
-    """An event as one page shows it."""
-
-    event: Event | None
-    """None for records whose event is not stored."""
-    boundary: Boundary | None
-    """How it begins."""
-    items: list[Item]
-    """Those of its items that are on this page."""
-    first_turn: int
-    """The position in the session of the turn that it begins with."""
-    continued: bool
-    """Whether the page before shows its beginning."""
-
-
-@dataclass
 class SessionView:
     """A session as one page shows it."""
 
     session_id: str
     turns: int = 0
     started_at: datetime | None = None
-    events: list[EventView] = field(default_factory=list)
+    events: list[tuple[Event | None, list[Item]]] = field(default_factory=list)
+    """Its events with those of their items that are on the page; None for records whose event is not stored."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +77,8 @@ class Page:
     """How many items there are of each kind, filtered or not."""
     states: Mapping[str, int]
     """How many items are in each state, filtered or not."""
+    continued: Event | None
+    """The event with which the page before ends."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +112,8 @@ def kind_of(item: Item) -> str:
 
 def states_of(item: Item, index: ScopeIndex) -> list[str]:
     """Return the states that an item is in: its status, and whether it is in conflict with an active record."""
-    conflicts = isinstance(item, Record) and item.status == "active" and conflicts_of(item, index)
+    conflicts = isinstance(item, Record) and item.status == "active" and index.records.in_conflict(item)
     return [item.status, *([CONFLICTING] if conflicts else [])]
-
-
-def conflicts_of(record: Record, index: ScopeIndex) -> list[Record]:
-    """Return the active records that a record is in conflict with."""
-    others = (index.records.get(record_id) for record_id in record.conflicts_with)
-    return [other for other in others if other and other.status == "active"]
 
 
 def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
@@ -143,14 +124,14 @@ def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
     sessions = {view.session_id: view for view in _sessions(index.turns.items)}
     entries = _entries(index, listed, sessions, wanted)
     shown, number, pages = _part(entries, number, PAGE_ITEMS)
-    before = entries[(number - 1) * PAGE_ITEMS - 1] if number > 1 else None
     return Page(
-        sessions=_grouped(shown, before, index, sessions),
+        sessions=_grouped(shown, sessions),
         number=number,
         pages=pages,
         found=len(listed),
         kinds=Counter(kind_of(item) for item in items),
         states=Counter(state for names in states.values() for state in names),
+        continued=entries[(number - 1) * PAGE_ITEMS - 1].event if number > 1 else None,
     )
 
 
@@ -164,11 +145,10 @@ def conversation_of(session_id: str, index: ScopeIndex, number: int, position: i
     return Conversation(session_id, shown, opening, number, pages, len(turns))
 
 
-def sources_of(record: Record, index: ScopeIndex) -> list[Turn]:
-    """Return the turns that a record comes from, as far as they are stored, session by session in their order."""
-    found = [turn for turn_id in record.source_turn_ids if (turn := index.turns.get(turn_id))]
-    sessions = list(dict.fromkeys(turn.session_id for turn in found))
-    return sorted(found, key=lambda turn: (sessions.index(turn.session_id), turn.seq))
+def first_turn(event: Event, index: ScopeIndex) -> int:
+    """Return the position in its session of the turn that an event begins with; 0 where it is not stored."""
+    turn = index.turns.get(event.turn_ids[0]) if event.turn_ids else None
+    return turn.seq if turn else 0
 
 
 def _part(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
@@ -233,28 +213,12 @@ def _place(entry: _Entry) -> tuple[bool, int, bool, int, int]:
     return (event is None, event.seq if event else 0, isinstance(item, Synthesis), *said)
 
 
-def _grouped(
-    entries: Sequence[_Entry], before: _Entry | None, index: ScopeIndex, sessions: Mapping[str, SessionView]
-) -> list[SessionView]:
+def _grouped(entries: Sequence[_Entry], sessions: Mapping[str, SessionView]) -> list[SessionView]:
     """Return entries under their sessions and events."""
-    boundaries = {boundary.to_event_id: boundary for boundary in index.boundaries.items}
     views = []
     for session_id, of_session in groupby(entries, key=lambda entry: entry.session_id):
         view = sessions.get(session_id) or SessionView(session_id)
         for event, of_event in groupby(of_session, key=lambda entry: entry.event):
-            view.events.append(
-                EventView(
-                    event=event,
-                    boundary=boundaries.get(event.event_id) if event else None,
-                    items=[entry.item for entry in of_event if entry.item],
-                    first_turn=_first_turn(event, index),
-                    continued=event is not None and before is not None and before.event == event,
-                )
-            )
+            view.events.append((event, [entry.item for entry in of_event if entry.item]))
         views.append(view)
     return views
-
-
-def _first_turn(event: Event | None, index: ScopeIndex) -> int:
-    turn = index.turns.get(event.turn_ids[0]) if event and event.turn_ids else None
-    return turn.seq if turn else 0
