@@ -2,8 +2,7 @@
 
 What lacks its year lies where its clause looks, behind or ahead; where the clause does not say it is the nearest, if
 that is certain (docs/decisions/0010). A habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read.
-Nor are holidays, which are rare. Of 5,071 times in 25,507 texts of LoCoMo,
-BEAM and LongMemEval 3,846 are dates.
+Nor are holidays and days whose number is spelled out, which are rare.
 """
 
 import re
@@ -36,13 +35,7 @@ MOST_DAYS_WITHOUT_YEAR = 305
 MOST_DAYS_WITHOUT_TENSE = 120
 """Days to the nearest occurrence that is meant where no word shows the tense: the others are twice as far."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
-    "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-).split()
 DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
-ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
 YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
 NUMBER_RULES = Rules(f"{DIGITS} {' '.join(DECADES)}")
@@ -123,11 +116,11 @@ def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
 
 
 @MONTH_RULES.reads(
-    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
+    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}){YEAR_FOLLOWS}",
     after=r"(?!\s*[ap]\.?m\b)",
 )
 @MONTH_RULES.reads(
-    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
+    rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER})\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
 )
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
     if match.group("month") in AMBIGUOUS_MONTHS and match.group("day").isdecimal() and not match.group("year"):
@@ -249,9 +242,8 @@ def _month_number(word: str) -> int:
 
 
 def _day_number(word: str) -> int:
-    """Return the number of a day of the month, in digits or as an ordinal."""
-    plain = "-".join(word.casefold().split())
-    return ORDINALS.index(plain) + 1 if plain in ORDINALS else int(plain.rstrip("stndrh"))
+    """Return the number of a day of the month."""
+    return int(word.casefold().rstrip("stndrh"))
 
 
 def _full_year(word: str) -> int:

@@ -22,7 +22,7 @@ Unit = Literal["day", "week", "weekend", "month", "year", "decade"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 ONE_DAY = timedelta(days=1)
-SATURDAY, SUNDAY = 5, 6
+SATURDAY = 5
 DAYS_OF_A_WEEK = 7
 MONTHS_OF_A_YEAR = 12
 YEARS_TO_A_LEAP_DAY = 4

@@ -2,8 +2,7 @@
 
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
-words around them: ranges, "the week before X", "the first weekend of X", "early X". The rules for each kind of time are
-in `dates` and `relative`.
+words around them: ranges, "early X", "the week of X". The rules for each kind of time are in `dates` and `relative`.
 """
 
 import re
@@ -15,31 +14,8 @@ from itertools import chain
 
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
-from langgraph_engram.temporal.datetimes import (
-    DAYS_OF_A_WEEK,
-    ONE_DAY,
-    SATURDAY,
-    SUNDAY,
-    Granularity,
-    Period,
-    format_interval,
-    shift,
-    wall_time,
-    weekday_from,
-)
-from langgraph_engram.temporal.patterns import (
-    AMOUNT,
-    DIGITS,
-    UNIT,
-    UNITS,
-    UNTIL,
-    WEEKDAY,
-    Rule,
-    Rules,
-    Utterance,
-    read_amount,
-    read_weekday,
-)
+from langgraph_engram.temporal.datetimes import DAYS_OF_A_WEEK, Granularity, Period, format_interval, wall_time
+from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules, Utterance
 
 RULES: tuple[Rules, ...] = (
     *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),
@@ -59,14 +35,14 @@ REACH = 48
 """Characters before a time in which words that change it, or rule it out, are looked for."""
 RECURRING = re.compile(
     r"(?i)\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
-    r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$"
+    r"(?:\s+(?:other|single|last|first|second|third))?|an?|like\s+just)\s+$|"
+    rf"\b(?:{AMOUNT}\s+{UNIT}s?|the\s+(?:{WEEKDAY}|{UNIT}))\s+(?:before|after|prior\s+to|from)\s+(?:the\s+)?$"
 )
-"""Words that make the time after them a habit, a wish or a kind, or count it from another time."""
+"""Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
 """A time mentioned by its week, weekend or weekday."""
 VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
@@ -273,57 +249,16 @@ def _take_part(match: re.Match[str], period: Period) -> Period | None:
     return period.third(THIRDS[match.group("part").casefold()])
 
 
-def _take_nth(match: re.Match[str], period: Period) -> Period | None:
-    """Take the nth day, week, weekend or weekday of a month or more; the last week is its last seven days."""
-    if period.granularity not in ("month", "season", "year"):
-        return None
-    nth, unit = NTHS[match.group("nth").casefold()], match.group("unit").casefold()
-    if unit in ("day", "week"):
-        size = timedelta(days=1 if unit == "day" else DAYS_OF_A_WEEK)
-        first = (period.first if nth >= 0 else period.last + ONE_DAY) + nth * size
-        return Period.of_days(first, first + size - ONE_DAY, "day" if unit == "day" else "range")
-    weekday = SATURDAY if unit == "weekend" else read_weekday(unit)
-    nearest = weekday_from(period.first - ONE_DAY, weekday, 1) + timedelta(weeks=nth)
-    on = nearest if nth >= 0 else weekday_from(period.last + ONE_DAY, weekday, -1)
-    return Period.of_unit("weekend" if unit == "weekend" else "day", on)
-
-
 def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
     return Period.of_unit(UNITS[match.group("unit").casefold()], period.first) if period.granularity == "day" else None
 
 
-def _step_away(match: re.Match[str], period: Period) -> Period | None:
-    """Return "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
-
-    The weekend after a Friday starts the next day, and the one after a Saturday a week later.
-    """
-    way = match.group("way").casefold()
-    on, sign = (period.first, -1) if way.startswith(("before", "p")) else (period.last, 1)
-    if match.group("weekday"):
-        return Period.of_day(weekday_from(on, read_weekday(match.group("weekday")), sign))
-    least, most = read_amount(match.group("amount") or "a")
-    unit = UNITS[(match.group("unit") or match.group("single_unit")).casefold()]
-    if way == "from":
-        is_day = period.granularity == "day" and least == most
-        return Period.of_day(shift(unit, period.first, least)) if is_day else None
-    if unit == "weekend":
-        nearest = weekday_from(on, SATURDAY if sign > 0 else SUNDAY, sign)
-        return Period.away(unit, nearest, sign * (least - 1), sign * (most - 1))
-    return Period.away(unit, on, sign * least, sign * most)
-
-
-CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = tuple(
-    (re.compile(rf"(?i)\b{pattern}(?:the\s+)?$"), change)
-    for pattern, change in (
-        (rf"(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+", _take_part),
-        (rf"(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+", _take_nth),
-        (r"(?:the\s+)?(?P<unit>week|weekend)\s+of\s+", _take_week_of),
-        (
-            rf"(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
-            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+",
-            _step_away,
-        ),
-    )
+CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
+    (
+        re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"),
+        _take_part,
+    ),
+    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
 )
 """Words before a time and how they change it, in the order in which they are applied."""
 
