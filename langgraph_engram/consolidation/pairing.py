@@ -27,14 +27,13 @@ from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.statements import (
-    Slot,
     is_question,
     own_words,
     shows_image,
-    signals_change,
-    slot_of,
+    slot_in,
     speaks_of_self,
     speaks_to_listener,
+    states_change,
 )
 from langgraph_engram.text.tokens import content_stems, words
 
@@ -365,16 +364,6 @@ def states_something(record: Record) -> bool:
         return True
     said = own_words(record.content, record.speaker)
     return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
-
-
-def states_change(record: Record) -> bool:
-    """Return whether a record says that something is no longer as it was."""
-    return signals_change(own_words(record.content, record.speaker))
-
-
-def slot_in(record: Record) -> Slot | None:
-    """Return the slot that a record sets; None if it sets none."""
-    return slot_of(own_words(record.content, record.speaker), record.speaker)
 
 
 def are_apart_in_time(first: Record, second: Record) -> bool:

@@ -158,7 +158,8 @@ def parse_json(text: str, name: str) -> object:
 
 def _recognised_json(data: object) -> str:
     """Return which format of JSON it is, by keys that only that format has; all else is read as our own."""
-    first = _first(_mem0_items(data))
+    items = _mem0_items(data)
+    first = _mapping(items[0] if isinstance(items, list) and items else items)
     if isinstance(data, list) and first.get("format") == EXPORT_FORMAT:
         raise UnreadableFile("an export of a memory, not of conversations: engram load FILE reads it")
     if isinstance(first.get("mapping"), Mapping):
@@ -296,10 +297,6 @@ def _text(value: object) -> str:
 
 def _mem0_items(data: object) -> object:
     return data["results"] if isinstance(data, Mapping) and "results" in data else data
-
-
-def _first(data: object) -> Mapping[str, object]:
-    return _mapping(data[0] if isinstance(data, list) and data else data)
 
 
 def _id(conversation: Mapping[str, object]) -> str | None:

@@ -14,7 +14,7 @@ from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.schema import Action, Record
 from langgraph_engram.temporal.datetimes import format_day, wall_time
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.statements import Slot, own_words, signals_change, slot_of
+from langgraph_engram.text.statements import own_words, slot_in, states_change
 from langgraph_engram.text.tokens import content_stems
 
 REPEAT = 0.9
@@ -95,7 +95,7 @@ def _verdict(action: Action, cluster: int, members: Sequence[int], records: Sequ
 
 def _rivals(records: Sequence[Record], others: Sequence[int], newest: int) -> list[int]:
     """Return the positions of what contradicts the newest, in order: of each value the last that sets it."""
-    by_value = {_slot(records[index]): index for index in others if _contradicts(records[newest], records[index])}
+    by_value = {slot_in(records[index]): index for index in others if _contradicts(records[newest], records[index])}
     return sorted(by_value.values())
 
 
@@ -107,25 +107,21 @@ def _repeats(older: Record, newest: Record) -> bool:
 
 def _supersedes(newest: Record, older: Record) -> bool:
     """Return whether the newest makes the older untrue: it sets the same attribute later, or says that it changed."""
-    before, after = _slot(older), _slot(newest)
+    before, after = slot_in(older), slot_in(newest)
     if before and after and before.key == after.key:
-        is_change = _says_so(newest) or _is_later(newest, older)
+        is_change = states_change(newest) or _is_later(newest, older)
         return is_change and before.value != after.value and not _mentions_earlier_time(newest, older)
-    is_state = _says_so(newest) and newest.memory_type != "episodic"
+    is_state = states_change(newest) and newest.memory_type != "episodic"
     return is_state and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
 
 
 def _contradicts(newest: Record, older: Record) -> bool:
     """Return whether both set one attribute to two values, and neither day nor words tell of a change."""
-    before, after = _slot(older), _slot(newest)
+    before, after = slot_in(older), slot_in(newest)
     if not (before and after) or before.key != after.key or before.value == after.value:
         return False
     is_of_two_times = _mentions_earlier_time(newest, older) or _mentions_earlier_time(older, newest)
-    return not (_says_so(newest) or _is_later(newest, older) or is_of_two_times)
-
-
-def _says_so(record: Record) -> bool:
-    return signals_change(own_words(record.content, record.speaker))
+    return not (states_change(newest) or _is_later(newest, older) or is_of_two_times)
 
 
 def _is_later(newest: Record, older: Record) -> bool:
@@ -140,10 +136,6 @@ def _mentions_earlier_time(record: Record, other: Record) -> bool:
     """Return whether a record mentions a time that was over when the other was said."""
     mentioned = wall_time(other.mentioned_at)
     return bool(record.event_end and mentioned and record.event_end < mentioned)
-
-
-def _slot(record: Record) -> Slot | None:
-    return slot_of(own_words(record.content, record.speaker), record.speaker)
 
 
 def _overlap(older: Record, newest: Record) -> float:

@@ -16,7 +16,7 @@ from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type, asks_for_assistant
-from langgraph_engram.text.statements import expanded_stems
+from langgraph_engram.text.statements import expanded_stems, location_of
 from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
 
 DIMENSIONS: Mapping[AnswerType, Dimension] = {
@@ -154,12 +154,9 @@ def _keywords(query: str) -> list[str]:
 
 
 def _location(query: str, speakers: tuple[str, ...]) -> str:
+    place = location_of(query)
     people = {word for name in speakers for word in words(name)}
-    for match in re.finditer(r"\b(?:in|at|near|to)\s+((?:[A-Z][\w'’-]*)(?:\s+[A-Z][\w'’-]*)*)", query):
-        place = match.group(1)
-        if not people & set(words(place)) and parse_constraint(match.group(), None) is None:
-            return place
-    return ""
+    return "" if people & set(words(place)) else place
 
 
 def _names(query: str, speaker: str) -> bool:

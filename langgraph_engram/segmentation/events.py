@@ -16,11 +16,6 @@ from langgraph_engram.schema import Boundary, BoundaryKind, Event, EventKind, Tu
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
 
-MAX_TOPICS = 4
-"""Topics of an event's summary: the first and the last ones."""
-MAX_KEYWORDS = 12
-"""Keywords of an event's summary: the first ones."""
-
 
 @dataclass(frozen=True)
 class TurnTopic:
@@ -44,8 +39,10 @@ def turn_keywords(turn: Turn) -> tuple[str, ...]:
 class SummaryLimits:
     """How many topics and keywords the summary of an event has at most."""
 
-    topics: int = MAX_TOPICS
-    keywords: int = MAX_KEYWORDS
+    topics: int = 4
+    """The first and the last ones."""
+    keywords: int = 12
+    """The first ones."""
 
 
 LIMITS = SummaryLimits()

@@ -1,8 +1,8 @@
-"""Read dates: a day, a month, a season, a year or a decade, and ranges whose ends share a month or a year.
+"""Read dates: a day, a month, a season or a year, and ranges whose ends share a month or a year.
 
 What lacks its year lies where its clause looks, behind or ahead; where the clause does not say it is the nearest, if
 that is certain (docs/decisions/0010). A habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read.
-Nor are holidays and days whose number is spelled out, which are rare.
+Nor are holidays and days whose number is spelled out, which are rare, and decades, which date nothing.
 """
 
 import re
@@ -35,10 +35,9 @@ MOST_DAYS_WITHOUT_YEAR = 305
 MOST_DAYS_WITHOUT_TENSE = 120
 """Days to the nearest occurrence that is meant where no word shows the tense: the others are twice as far."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
 YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
-NUMBER_RULES = Rules(f"{DIGITS} {' '.join(DECADES)}")
+NUMBER_RULES = Rules(DIGITS)
 MONTH_RULES = Rules(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov "
     "november dec december"
@@ -163,16 +162,6 @@ def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a season; without a year and a tense it recurs each year."""
     name = match.group("season").casefold()
     return _in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
-
-
-@NUMBER_RULES.reads(
-    rf"(?P<decade>(?:19|20)\d0['’]?s|['’]?[1-9]0['’]?s|{'|'.join(DECADES)})",
-    led_by("the", "the early", "the late", "the mid", "early", "mid", "late"),
-)
-def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
-    word = match.group("decade").casefold().strip("'’")
-    year = 1920 + 10 * DECADES.index(word) if word in DECADES else _full_year(word.rstrip("s").rstrip("'’"))
-    return Period.of_unit("decade", date(year, 1, 1))
 
 
 @NUMBER_RULES.reads(

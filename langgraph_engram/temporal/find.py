@@ -54,7 +54,7 @@ MOST_DAYS_BEFORE = 34
 """Days within four weeks before this week; longer ago, a date says more than a count."""
 NUMBERS = ("", "one", "two", "three", "four")
 WIDER: dict[Granularity, int] = {
-    "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366, "decade": 366
+    "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366
 }  # fmt: skip
 """Days that "around" reaches beyond both ends, by how exact the time is (DimMem's search: 1, 3, 31 and 366)."""
 LEAD = re.compile(
@@ -202,8 +202,7 @@ def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | No
 
 def _needs_clock(match: re.Match[str]) -> bool:
     """Return whether a match leaves its year to the clock."""
-    groups = match.groupdict()
-    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
+    return not (match.groupdict().get("year") or "")[-1:].isdigit()
 
 
 def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
@@ -244,7 +243,7 @@ def _with_words_before(text: str, found: TimeMention) -> TimeMention:
 
 
 def _take_part(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity not in ("week", "month", "season", "year", "decade"):
+    if period.granularity not in ("week", "month", "season", "year"):
         return None
     return period.third(THIRDS[match.group("part").casefold()])
 

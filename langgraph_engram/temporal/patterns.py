@@ -1,7 +1,7 @@
 """Hold the English words that times are mentioned in, as parts of patterns, and define the rules that read them.
 
 A rule has words that trigger it, a pattern, and a reader, under it, which turns a match into a period. A pattern that
-names its year or decade in full has it in a group called `year` or `decade`; all others need a clock.
+names its year in full has it in a group called `year`; all others need a clock.
 """
 
 import re
@@ -45,7 +45,7 @@ COUNT = (
     rf"{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 )
 AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
-UNIT = r"(?:day|night|week|weekend|month|year|yr|decade)"
+UNIT = r"(?:day|night|week|weekend|month|year|yr)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
 WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""

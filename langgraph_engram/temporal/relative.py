@@ -28,7 +28,7 @@ from langgraph_engram.temporal.patterns import (
 
 UNIT_RULES = Rules(
     "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
-    "month months year years yr yrs decade decades"
+    "month months year years yr yrs"
 )
 WEEKDAY_RULES = Rules(
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
@@ -78,7 +78,7 @@ def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
     return not (is_done or utterance.speaks_of_people(match))
 
 
-@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)", after=CLOSED)
+@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year)", after=CLOSED)
 def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
     unit = UNITS[match.group("unit").casefold()]
@@ -111,13 +111,8 @@ def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | N
 
 @UNIT_RULES.reads(r"the\s+weekend", led_by("over", "at", "for", "during"), r"(?!\s+(?:of|before|after)\b)")
 def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
-    tense = utterance.tense(match)
-    if tense is None or utterance.is_habit(match):
-        return None
-    this = Period.of_unit("weekend", utterance.today)
-    if tense == "ahead" or this.first <= utterance.today:
-        return this
-    return Period.of_unit("weekend", shift("weekend", utterance.today, -1))
+    is_certain = utterance.tense(match) and not utterance.is_habit(match)
+    return _read_this_weekend(match, utterance) if is_certain else None
 
 
 @UNIT_RULES.reads(

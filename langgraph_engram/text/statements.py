@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from langgraph_engram.schema import MemoryType
+from langgraph_engram.schema import MemoryType, Record
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, content_stems, words
@@ -259,6 +259,16 @@ def slot_of(text: str, speaker: str) -> Slot | None:
         if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
             return slot
     return None
+
+
+def states_change(record: Record) -> bool:
+    """Return whether a record says that something is no longer as it was."""
+    return signals_change(own_words(record.content, record.speaker))
+
+
+def slot_in(record: Record) -> Slot | None:
+    """Return the slot that a record sets; None if it sets none."""
+    return slot_of(own_words(record.content, record.speaker), record.speaker)
 
 
 def expanded_stems(text: str, speaker: str) -> set[str]:

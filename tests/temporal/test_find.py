@@ -36,7 +36,6 @@ Wed | They moved in [late 2022]. | September to December 2022
 Wed | The show is on [2 August]. | 2 August 2023
 Wed | He was born on [3 March '98]. | 3 March 1998
 Wed | I started over [the winter]. | winter 2022
-Wed | Music from the [90s]. | the 1990s
 Wed | I went [yesterday]. | 11 July 2023
 Wed | I went [the day before yesterday]. | 10 July 2023
 Wed | I ran [this morning]. | 12 July 2023
