@@ -54,11 +54,7 @@ TIME_OF_DAY = (
     r"(?:(?:T|\s+|\s+\([a-z]{3,9}\)\s+)(?P<time>(?:[01]\d|2[0-3]):[0-5]\d(?P<second>:[0-5]\d)?)(?(second)(?:\.\d+)?)"
     r"\s?(?P<zone>Z(?![a-z])|[+-]\d\d:?\d\d(?!\d))?)?"
 )
-NOT_A_YEAR = (
-    r"(?!,\d|\s*(?:%|°|[$€£]|(?:dollars?|euros?|pounds?|people|steps|miles|km|kilomet\w+|met(?:er|re)s|calories|words|pages|"
-    r"points|hours|minutes|days|members|users|followers|square|sq|times|views|copies|units|degrees|rpm|pieces|students|"
-    r"employees|bucks|grams|feet|pm|am)\b))"
-)
+NOT_A_YEAR = r"(?!,\d|\s*(?:%|°|[$€£]|(?:(?!onwards)[a-z]{4,}s|people|feet|square|sq|km|rpm|pm|am)\b))"
 SHORT_MONTHS = frozenset(MONTHS) - {"may"}
 AMBIGUOUS_MONTHS = ("may", "march", "mar")
 """Month names that lower-case text also uses as words."""
@@ -214,15 +210,6 @@ def _partial(text: str, year: int) -> Period:
     number = _month_number(month.group())
     on = date(year, number, int(day.group()) if day else 1)
     return Period.of_unit("day" if day else "month", on)
-
-
-@NUMBER_RULES.reads(
-    rf"{OPENER}(?P<first>{FULL_YEAR}){AND}(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))", r"(?<![\w/-])", r"(?![-/:]\d)"
-)
-def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
-    first, last = int(match.group("first")), match.group("year")
-    end = _full_year(last) if len(last) > 2 else first - first % 100 + int(last)
-    return Period.of_days(date(first, 1, 1), date(end, 12, 31)) if first < end else None
 
 
 def _month_number(word: str) -> int:

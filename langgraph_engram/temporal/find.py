@@ -50,9 +50,6 @@ VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
 """A date whose order of day and month a reader has to guess."""
 BRACKET = re.compile(r"\s*\(")
-MOST_DAYS_BEFORE = 34
-"""Days within four weeks before this week; longer ago, a date says more than a count."""
-NUMBERS = ("", "one", "two", "three", "four")
 WIDER: dict[Granularity, int] = {
     "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366
 }  # fmt: skip
@@ -269,18 +266,16 @@ def _is_worth_a_bracket(mention: TimeMention) -> bool:
 def _format_distance(mention: TimeMention, clock: datetime) -> str:
     """Return how long before the clock a week, weekend or weekday was: "the week before", "the Friday before".
 
-    Empty for what is not past, longer ago than four weeks, or not mentioned by its week, weekend or weekday.
+    Empty for what is not past, longer ago than that, or not mentioned by its week, weekend or weekday.
     """
     first, unit, today = mention.period.first, mention.granularity, clock.date()
     days = (today - first).days
-    if mention.period.last >= today or days > MOST_DAYS_BEFORE or not UNIT_NAMED.search(mention.text):
+    if mention.period.last >= today or not UNIT_NAMED.search(mention.text):
         return ""
     if unit == "day" and days <= DAYS_OF_A_WEEK:
         return f"the {first:%A} before"
-    if unit not in ("week", "weekend"):
-        return ""
-    weeks = max(1, (days + first.weekday() - today.weekday()) // DAYS_OF_A_WEEK)
-    return f"the {unit} before" if weeks == 1 else f"{NUMBERS[weeks]} {unit}s before"
+    weeks = (days + first.weekday() - today.weekday()) // DAYS_OF_A_WEEK
+    return f"the {unit} before" if unit in ("week", "weekend") and weeks <= 1 else ""
 
 
 def _limit_of(query: str, mention: TimeMention) -> tuple[int, int, datetime | None, datetime | None]:
