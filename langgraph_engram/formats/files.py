@@ -150,7 +150,9 @@ def parse_json(text: str, name: str) -> object:
             document, position = decoder.raw_decode(text, found.start())
             documents.append(document)
     except json.JSONDecodeError as error:
-        raise UnreadableFile(_syntax_error(name, error)) from error
+        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
+        place = f"{'cut off' if is_cut_off else 'broken'} at line {error.lineno}, column {error.colno}"
+        raise UnreadableFile(f"{name}: expected JSON or JSON lines, {place}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
     return documents[0] if len(documents) == 1 else documents
@@ -184,12 +186,6 @@ def _recognised_text(text: str, name: str) -> str:
     if ending in NOTE_ENDINGS:
         return "text"
     raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
-
-
-def _syntax_error(name: str, error: json.JSONDecodeError) -> str:
-    truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
-    place = f"{'cut off' if truncated else 'broken'} at line {error.lineno}, column {error.colno}"
-    return f"{name}: expected JSON or JSON lines, {place}: {error.msg}"
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # noqa: ARG001

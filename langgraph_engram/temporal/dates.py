@@ -25,7 +25,6 @@ from langgraph_engram.temporal.patterns import (
     led_by,
     read_weekday,
 )
-from langgraph_engram.temporal.tense import Tense
 
 CENTURY = 100
 PIVOT = 50
@@ -235,7 +234,8 @@ def _in_year(
 ) -> Period | None:
     """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
 
-    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense.
+    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense. Without a year it
+    is the occurrence that is meant, None where that is uncertain.
     """
     year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():
@@ -248,12 +248,7 @@ def _in_year(
     tense = utterance.tense(match)
     if utterance.is_habit(match) or (needs_tense and not tense):
         return None
-    return _choose_year(tense, occurrences, utterance.today)
-
-
-def _choose_year(tense: Tense | None, occurrences: list[Period], today: date) -> Period | None:
-    """Choose the occurrence that a date without its year means; None where that is uncertain."""
-    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
-    period = choose(which, occurrences, today)
+    meant: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
+    period = choose(meant, occurrences, utterance.today)
     farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
-    return period if period and days_between(period, today) <= farthest else None
+    return period if period and days_between(period, utterance.today) <= farthest else None

@@ -162,22 +162,17 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
 
 def _claim(utterance: Utterance) -> list[TimeMention]:
     """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
-    matches = sorted(_matches(utterance.text), key=lambda pair: _longest_first(pair[1]))
+    matches = [(*match.span("span"), rule, match) for rule, match in _matches(utterance.text)]
     taken = bytearray(len(utterance.text))
     found = []
-    for rule, match in matches:
-        start, end = match.span("span")
+    for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
         if any(taken[start:end]):
             continue
         taken[start:end] = b"\1" * (end - start)
         if period := _read(rule, match, utterance):
-            found.append(TimeMention(start, end, match.group("span"), period, _needs_clock(match)))
+            names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
+            found.append(TimeMention(start, end, match.group("span"), period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
-
-
-def _longest_first(match: re.Match[str]) -> tuple[int, int]:
-    start, end = match.span("span")
-    return start - end, start
 
 
 def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
@@ -195,11 +190,6 @@ def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | No
         return rule.read(match, utterance)
     except (ValueError, OverflowError):
         return None
-
-
-def _needs_clock(match: re.Match[str]) -> bool:
-    """Return whether a match leaves its year to the clock."""
-    return not (match.groupdict().get("year") or "")[-1:].isdigit()
 
 
 def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:

@@ -200,11 +200,6 @@ def mentions_speaker(text: str) -> bool:
     return OWN_THING.search(text) is not None
 
 
-def signals_change(text: str) -> bool:
-    """Return whether a text states that something is no longer as it was."""
-    return CHANGE.search(text) is not None
-
-
 def affirmed(text: str) -> str:
     """Return a sentence, unless it asks, without the clauses that are negated, and the items of a list after them."""
     if is_question(text) or not NEGATION.search(text):
@@ -263,7 +258,7 @@ def slot_of(text: str, speaker: str) -> Slot | None:
 
 def states_change(record: Record) -> bool:
     """Return whether a record says that something is no longer as it was."""
-    return signals_change(own_words(record.content, record.speaker))
+    return CHANGE.search(own_words(record.content, record.speaker)) is not None
 
 
 def slot_in(record: Record) -> Slot | None:
