@@ -234,8 +234,8 @@ def _in_year(
 ) -> Period | None:
     """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
 
-    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense. Without a year it
-    is the occurrence that is meant, None where that is uncertain.
+    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense. None where the
+    year that is meant is uncertain.
     """
     year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():
