@@ -111,7 +111,12 @@ class Turn(Frozen):
     @property
     def indexed_text(self) -> str:
         """The text that the routes search."""
-        return " ".join([f"{self.speaker}: {self.text}", *self.captions])
+        return f"{self.speaker}: {self.said}"
+
+    @property
+    def said(self) -> str:
+        """What was said, and what its images show."""
+        return " ".join([self.text, *self.captions])
 
     @property
     def is_spoken(self) -> bool:

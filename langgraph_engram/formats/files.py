@@ -150,7 +150,9 @@ def parse_json(text: str, name: str) -> object:
             document, position = decoder.raw_decode(text, found.start())
             documents.append(document)
     except json.JSONDecodeError as error:
-        raise UnreadableFile(_syntax_error(name, error)) from error
+        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
+        place = f"{'cut off' if is_cut_off else 'broken'} at line {error.lineno}, column {error.colno}"
+        raise UnreadableFile(f"{name}: expected JSON or JSON lines, {place}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
     return documents[0] if len(documents) == 1 else documents
@@ -158,7 +160,8 @@ def parse_json(text: str, name: str) -> object:
 
 def _recognised_json(data: object) -> str:
     """Return which format of JSON it is, by keys that only that format has; all else is read as our own."""
-    first = _first(_mem0_items(data))
+    items = _mem0_items(data)
+    first = _mapping(items[0] if isinstance(items, list) and items else items)
     if isinstance(data, list) and first.get("format") == EXPORT_FORMAT:
         raise UnreadableFile("an export of a memory, not of conversations: engram load FILE reads it")
     if isinstance(first.get("mapping"), Mapping):
@@ -183,12 +186,6 @@ def _recognised_text(text: str, name: str) -> str:
     if ending in NOTE_ENDINGS:
         return "text"
     raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
-
-
-def _syntax_error(name: str, error: json.JSONDecodeError) -> str:
-    truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
-    place = f"{'cut off' if truncated else 'broken'} at line {error.lineno}, column {error.colno}"
-    return f"{name}: expected JSON or JSON lines, {place}: {error.msg}"
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # noqa: ARG001
@@ -296,10 +293,6 @@ def _text(value: object) -> str:
 
 def _mem0_items(data: object) -> object:
     return data["results"] if isinstance(data, Mapping) and "results" in data else data
-
-
-def _first(data: object) -> Mapping[str, object]:
-    return _mapping(data[0] if isinstance(data, list) and data else data)
 
 
 def _id(conversation: Mapping[str, object]) -> str | None:

@@ -172,13 +172,14 @@ def _sessions(rows: Iterable[_Row]) -> list[Session]:
 def _header(text: str) -> tuple[str, list[str]]:
     """Return the delimiter of a table and, by its first line, what each column is: a key of `COLUMNS`, or ""."""
     first = text.lstrip("\n").split("\n", 1)[0]
-    best: tuple[str, list[str]] = (",", [])
-    for delimiter in DELIMITERS:
-        cells = [cell.strip().strip('"').casefold().replace(" ", "_") for cell in first.split(delimiter)]
-        known = [next((kind for kind, names in COLUMNS.items() if cell in names), "") for cell in cells]
-        if len(list(filter(None, known))) > len(list(filter(None, best[1]))):
-            best = delimiter, known
-    return best
+    plain = first.casefold().replace('"', "")
+    headers = [(delimiter, list(map(_column, plain.split(delimiter)))) for delimiter in DELIMITERS]
+    return max(headers, key=lambda header: sum(map(bool, header[1])))
+
+
+def _column(title: str) -> str:
+    """Return what a column with such a title is; empty where it is none of ours."""
+    return next((kind for kind, names in COLUMNS.items() if title.strip().replace(" ", "_") in names), "")
 
 
 def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | None) -> list[_Row]:

@@ -16,7 +16,7 @@ from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type, asks_for_assistant
-from langgraph_engram.text.statements import expanded_stems
+from langgraph_engram.text.statements import PROFILE, expanded_stems, location_of
 from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
 
 DIMENSIONS: Mapping[AnswerType, Dimension] = {
@@ -24,11 +24,6 @@ DIMENSIONS: Mapping[AnswerType, Dimension] = {
 }  # fmt: skip
 """The dimension that holds answers of a type."""
 PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
-PROFILE = re.compile(
-    r"\b(?:favou?rites?|likes?|loves?|enjoys?|prefers?|hobb(?:y|ies)|interests?|personality|usually|often|kind of "
-    r"person|traits?|allergic|dream)\b",
-    re.IGNORECASE,
-)
 EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
 NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
 MIN_SHARED = 2
@@ -38,15 +33,10 @@ ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
         "people one first last recently currently new now planned plan going get go make take tell said say told "
-        "mention"
+        "mention called titled tips advice ideas suggestions recommendations suggest advise think should help look"
     )
 )
 """Stems that say how something is asked, not what is asked for."""
-SAY_HOW: Mapping[AnswerType, str] = {
-    "name": "called titled named",
-    "advice": "tips advice ideas suggestions recommendations recommend suggest advise think should help look",
-}
-"""Further words, by the type of the answer."""
 MOST_SELECTED = 8
 SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
@@ -109,7 +99,7 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     """Return the stems that evidence must mention: those of the query but its asking words, people and times."""
     people = set(content_stems(" ".join(intent.speakers)))
     times = set(content_stems(intent.time.text)) if intent.time else set()
-    stems = set(content_stems(query)) - set(content_stems(SAY_HOW.get(answer_type(query), "")))
+    stems = set(content_stems(query))
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
 
 
@@ -130,7 +120,7 @@ def _scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[s
 def _mentioned(passages: Sequence[Evidence]) -> set[str]:
     """Return the stems of passages and of the turns under them."""
     said = [(_text(passage), passage.record.speaker if passage.record else "") for passage in passages]
-    said += [(" ".join([turn.text, *turn.captions]), turn.speaker) for passage in passages for turn in passage.turns]
+    said += [(turn.said, turn.speaker) for passage in passages for turn in passage.turns]
     return {stem for text, speaker in said for stem in expanded_stems(text, speaker)}
 
 
@@ -154,12 +144,9 @@ def _keywords(query: str) -> list[str]:
 
 
 def _location(query: str, speakers: tuple[str, ...]) -> str:
+    place = location_of(query)
     people = {word for name in speakers for word in words(name)}
-    for match in re.finditer(r"\b(?:in|at|near|to)\s+((?:[A-Z][\w'’-]*)(?:\s+[A-Z][\w'’-]*)*)", query):
-        place = match.group(1)
-        if not people & set(words(place)) and parse_constraint(match.group(), None) is None:
-            return place
-    return ""
+    return "" if people & set(words(place)) else place
 
 
 def _names(query: str, speaker: str) -> bool:

@@ -62,12 +62,12 @@ def extract_records(question: ExtractRecords) -> Extraction:
 
 def extract_events(question: ExtractEvents) -> EventReading:
     """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
-    frequencies = document_frequencies(_texts(question.turns))
+    frequencies = document_frequencies(turn.said for turn in question.turns)
     people = {turn.speaker for turn in question.turns}
     notes: list[EventNote] = []
     for start, end in pairwise([*question.event_starts, len(question.turns)]):
         turns = question.turns[start:end]
-        topic = ", ".join(topic_words(_texts(turns), frequencies, people, TITLE_KEYWORDS))
+        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people, TITLE_KEYWORDS))
         earlier = notes[-1].topic if notes else ""
         transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
         notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
@@ -128,7 +128,7 @@ def track_topics(question: TrackTopics) -> TopicTrack:
     topic = question.topic_before
     notes: list[TopicNote] = []
     for number, turn in enumerate(question.turns, start=1):
-        keywords = keywords_of(" ".join([turn.text, *turn.captions]))
+        keywords = keywords_of(turn.said)
         topic = topic_of(keywords, topic)
         label, confidence = _label_turn(turns[: len(question.before) + number - 1], turn)
         notes.append(TopicNote(turn=number, topic=topic, keywords=keywords, label=label, confidence=confidence))
@@ -176,10 +176,6 @@ def _time_of(sentence: Sentence) -> str:
     for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order):
         return f"{mention.interval.start.isoformat()}/{mention.interval.end.isoformat()}"
     return ""
-
-
-def _texts(turns: Sequence[Turn]) -> list[str]:
-    return [" ".join([turn.text, *turn.captions]) for turn in turns]
 
 
 def _label(sentence: Sentence) -> SentenceLabel:

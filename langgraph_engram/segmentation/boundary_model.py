@@ -188,7 +188,7 @@ class BoundaryDetector:
         """Return the boundary probability of each gap between turns of one session, and whether it is a boundary."""
         if len(turns) < 2:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
-        cues = [read_cues(" ".join([turn.text, *turn.captions])) for turn in turns]
+        cues = [read_cues(turn.said) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
         weight = coherence_weight(features)
         coherence_alone = _log_odds_of(load_model(COHERENCE_WEIGHTS_FILE).probability(features))

@@ -16,11 +16,6 @@ from langgraph_engram.schema import Boundary, BoundaryKind, Event, EventKind, Tu
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
 
-MAX_TOPICS = 4
-"""Topics of an event's summary: the first and the last ones."""
-MAX_KEYWORDS = 12
-"""Keywords of an event's summary: the first ones."""
-
 
 @dataclass(frozen=True)
 class TurnTopic:
@@ -37,15 +32,17 @@ class TurnTopic:
 
 def turn_keywords(turn: Turn) -> tuple[str, ...]:
     """Return the keywords of what was said in a turn, and of the images it shares; none where nobody spoke it."""
-    return tuple(keywords_of(_said_in(turn))) if turn.is_spoken else ()
+    return tuple(keywords_of(turn.said)) if turn.is_spoken else ()
 
 
 @dataclass(frozen=True)
 class SummaryLimits:
     """How many topics and keywords the summary of an event has at most."""
 
-    topics: int = MAX_TOPICS
-    keywords: int = MAX_KEYWORDS
+    topics: int = 4
+    """The first and the last ones."""
+    keywords: int = 12
+    """The first ones."""
 
 
 LIMITS = SummaryLimits()
@@ -127,7 +124,7 @@ def name_by_keywords(
         topics: What is known of a run's turns, by turn id, where only events of these that no model noted are named.
         limits: Of a summary.
     """
-    texts = {turn.turn_id: _said_in(turn) for turn in turns if turn.is_spoken}
+    texts = {turn.turn_id: turn.said for turn in turns if turn.is_spoken}
     frequencies, speakers = document_frequencies(texts.values()), {turn.speaker for turn in turns}
 
     def named(event: Event) -> Event:
@@ -162,10 +159,6 @@ def describe_by_notes(
         else boundary
         for boundary in [*boundaries, *(boundary for boundary in others if boundary)]
     ]
-
-
-def _said_in(turn: Turn) -> str:
-    return " ".join([turn.text, *turn.captions])
 
 
 def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:

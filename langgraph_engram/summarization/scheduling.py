@@ -10,8 +10,6 @@ from datetime import timedelta
 from itertools import islice
 from math import inf
 
-import numpy as np
-
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.schema import Record, Synthesis
@@ -174,11 +172,9 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
 
 def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    covered, _ = record_links(index).narrated
-    is_covered = np.zeros(len(index.records), dtype=np.bool_)
-    is_covered[covered] = True
+    covered = set(record_links(index).narrated[0].tolist())
     own = active_in(index, session_id)
-    return [record for record in own if not is_covered[index.records.position(record.record_id)]]
+    return [record for record in own if index.records.position(record.record_id) not in covered]
 
 
 def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Convert and format datetimes, and compute calendar periods: days, weeks, weekends, months, seasons, years, decades.
+"""Convert and format datetimes, and compute calendar periods: days, weeks, weekends, months, seasons, years.
 
 A moment is an instant, and the wall time that the speaker's clock showed (docs/decisions/0010). Order, gaps and "as of"
 go by instants. Days and "yesterday" go by wall time, which is compared with days and periods: these are all given in
@@ -16,17 +16,18 @@ from dateutil.relativedelta import relativedelta
 
 from langgraph_engram.schema import Interval
 
-Granularity = Literal["time", "day", "week", "weekend", "month", "season", "year", "decade", "range"]
+Granularity = Literal["time", "day", "week", "weekend", "month", "season", "year", "range"]
 """How long a period is. A `range` is any span that is not one calendar period."""
-Unit = Literal["day", "week", "weekend", "month", "year", "decade"]
+Unit = Literal["day", "week", "weekend", "month", "year"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 ONE_DAY = timedelta(days=1)
-SATURDAY, SUNDAY = 5, 6
+SATURDAY = 5
 DAYS_OF_A_WEEK = 7
 MONTHS_OF_A_YEAR = 12
 YEARS_TO_A_LEAP_DAY = 4
 THIRDS = 3
+MONTHS_OF: dict[Granularity, int] = {"season": 3, "year": 12}
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
 STEPS: dict[Unit, relativedelta] = {
@@ -35,7 +36,6 @@ STEPS: dict[Unit, relativedelta] = {
     "weekend": relativedelta(weeks=1),
     "month": relativedelta(months=1),
     "year": relativedelta(years=1),
-    "decade": relativedelta(years=10),
 }
 
 
@@ -118,7 +118,6 @@ class Period:
             "weekend": monday + timedelta(days=SATURDAY),
             "month": on.replace(day=1),
             "year": date(on.year, 1, 1),
-            "decade": date(on.year - on.year % 10, 1, 1),
         }
         first = firsts[unit]
         return cls.of_days(first, first + ONE_DAY if unit == "weekend" else shift(unit, first, 1) - ONE_DAY, unit)
@@ -137,9 +136,8 @@ class Period:
 
     def third(self, index: int) -> Self:
         """Return the first, second or last third; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
-        months, days = _count_months(self), (self.last - self.first).days + 1
-        unit: Unit = "month" if months >= THIRDS else "day"
-        size = (months if unit == "month" else days) // THIRDS
+        unit: Unit = "month" if self.granularity in MONTHS_OF else "day"
+        size = MONTHS_OF.get(self.granularity, (self.last - self.first).days + 1) // THIRDS
         first = shift(unit, self.first, index * size)
         return self.of_days(first, self.last if index == THIRDS - 1 else shift(unit, first, size) - ONE_DAY)
 
@@ -200,18 +198,9 @@ def format_interval(interval: Interval, granularity: Granularity) -> str:
         "month": f"{first:%B} {first.year}",
         "season": f"{SEASON_NAMES.get(first.month, '')} {first.year}",
         "year": str(first.year),
-        "decade": f"the {first.year}s",
         "range": _format_range(first, last),
     }
     return names[granularity]
-
-
-def _count_months(period: Period) -> int:
-    """Return the number of months that a period is made of; 0 for one that is not made of whole months."""
-    if period.first.day != 1 or (period.last + ONE_DAY).day != 1:
-        return 0
-    years = period.last.year - period.first.year
-    return years * MONTHS_OF_A_YEAR + period.last.month - period.first.month + 1
 
 
 def _format_date(day: date) -> str:

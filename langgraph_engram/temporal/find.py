@@ -2,8 +2,7 @@
 
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
-words around them: ranges, "the week before X", "the first weekend of X", "early X". The rules for each kind of time are
-in `dates` and `relative`.
+words around them: ranges, "early X", "the week of X". The rules for each kind of time are in `dates` and `relative`.
 """
 
 import re
@@ -15,31 +14,8 @@ from itertools import chain
 
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
-from langgraph_engram.temporal.datetimes import (
-    DAYS_OF_A_WEEK,
-    ONE_DAY,
-    SATURDAY,
-    SUNDAY,
-    Granularity,
-    Period,
-    format_interval,
-    shift,
-    wall_time,
-    weekday_from,
-)
-from langgraph_engram.temporal.patterns import (
-    AMOUNT,
-    DIGITS,
-    UNIT,
-    UNITS,
-    UNTIL,
-    WEEKDAY,
-    Rule,
-    Rules,
-    Utterance,
-    read_amount,
-    read_weekday,
-)
+from langgraph_engram.temporal.datetimes import DAYS_OF_A_WEEK, Granularity, Period, format_interval, wall_time
+from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules, Utterance
 
 RULES: tuple[Rules, ...] = (
     *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),
@@ -59,14 +35,14 @@ REACH = 48
 """Characters before a time in which words that change it, or rule it out, are looked for."""
 RECURRING = re.compile(
     r"(?i)\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
-    r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$"
+    r"(?:\s+(?:other|single|last|first|second|third))?|an?|like\s+just)\s+$|"
+    rf"\b(?:{AMOUNT}\s+{UNIT}s?|the\s+(?:{WEEKDAY}|{UNIT}))\s+(?:before|after|prior\s+to|from)\s+(?:the\s+)?$"
 )
-"""Words that make the time after them a habit, a wish or a kind, or count it from another time."""
+"""Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
 """A time mentioned by its week, weekend or weekday."""
 VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
@@ -74,11 +50,8 @@ VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
 """A date whose order of day and month a reader has to guess."""
 BRACKET = re.compile(r"\s*\(")
-MOST_DAYS_BEFORE = 34
-"""Days within four weeks before this week; longer ago, a date says more than a count."""
-NUMBERS = ("", "one", "two", "three", "four")
 WIDER: dict[Granularity, int] = {
-    "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366, "decade": 366
+    "time": 1, "day": 3, "weekend": 3, "week": 7, "range": 7, "month": 31, "season": 31, "year": 366
 }  # fmt: skip
 """Days that "around" reaches beyond both ends, by how exact the time is (DimMem's search: 1, 3, 31 and 366)."""
 LEAD = re.compile(
@@ -189,22 +162,17 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
 
 def _claim(utterance: Utterance) -> list[TimeMention]:
     """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
-    matches = sorted(_matches(utterance.text), key=lambda pair: _longest_first(pair[1]))
+    matches = [(*match.span("span"), rule, match) for rule, match in _matches(utterance.text)]
     taken = bytearray(len(utterance.text))
     found = []
-    for rule, match in matches:
-        start, end = match.span("span")
+    for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
         if any(taken[start:end]):
             continue
         taken[start:end] = b"\1" * (end - start)
         if period := _read(rule, match, utterance):
-            found.append(TimeMention(start, end, match.group("span"), period, _needs_clock(match)))
+            names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
+            found.append(TimeMention(start, end, match.group("span"), period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
-
-
-def _longest_first(match: re.Match[str]) -> tuple[int, int]:
-    start, end = match.span("span")
-    return start - end, start
 
 
 def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
@@ -222,12 +190,6 @@ def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | No
         return rule.read(match, utterance)
     except (ValueError, OverflowError):
         return None
-
-
-def _needs_clock(match: re.Match[str]) -> bool:
-    """Return whether a match leaves its year to the clock."""
-    groups = match.groupdict()
-    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
 
 
 def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
@@ -268,62 +230,21 @@ def _with_words_before(text: str, found: TimeMention) -> TimeMention:
 
 
 def _take_part(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity not in ("week", "month", "season", "year", "decade"):
+    if period.granularity not in ("week", "month", "season", "year"):
         return None
     return period.third(THIRDS[match.group("part").casefold()])
-
-
-def _take_nth(match: re.Match[str], period: Period) -> Period | None:
-    """Take the nth day, week, weekend or weekday of a month or more; the last week is its last seven days."""
-    if period.granularity not in ("month", "season", "year"):
-        return None
-    nth, unit = NTHS[match.group("nth").casefold()], match.group("unit").casefold()
-    if unit in ("day", "week"):
-        size = timedelta(days=1 if unit == "day" else DAYS_OF_A_WEEK)
-        first = (period.first if nth >= 0 else period.last + ONE_DAY) + nth * size
-        return Period.of_days(first, first + size - ONE_DAY, "day" if unit == "day" else "range")
-    weekday = SATURDAY if unit == "weekend" else read_weekday(unit)
-    nearest = weekday_from(period.first - ONE_DAY, weekday, 1) + timedelta(weeks=nth)
-    on = nearest if nth >= 0 else weekday_from(period.last + ONE_DAY, weekday, -1)
-    return Period.of_unit("weekend" if unit == "weekend" else "day", on)
 
 
 def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
     return Period.of_unit(UNITS[match.group("unit").casefold()], period.first) if period.granularity == "day" else None
 
 
-def _step_away(match: re.Match[str], period: Period) -> Period | None:
-    """Return "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
-
-    The weekend after a Friday starts the next day, and the one after a Saturday a week later.
-    """
-    way = match.group("way").casefold()
-    on, sign = (period.first, -1) if way.startswith(("before", "p")) else (period.last, 1)
-    if match.group("weekday"):
-        return Period.of_day(weekday_from(on, read_weekday(match.group("weekday")), sign))
-    least, most = read_amount(match.group("amount") or "a")
-    unit = UNITS[(match.group("unit") or match.group("single_unit")).casefold()]
-    if way == "from":
-        is_day = period.granularity == "day" and least == most
-        return Period.of_day(shift(unit, period.first, least)) if is_day else None
-    if unit == "weekend":
-        nearest = weekday_from(on, SATURDAY if sign > 0 else SUNDAY, sign)
-        return Period.away(unit, nearest, sign * (least - 1), sign * (most - 1))
-    return Period.away(unit, on, sign * least, sign * most)
-
-
-CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = tuple(
-    (re.compile(rf"(?i)\b{pattern}(?:the\s+)?$"), change)
-    for pattern, change in (
-        (rf"(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+", _take_part),
-        (rf"(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+", _take_nth),
-        (r"(?:the\s+)?(?P<unit>week|weekend)\s+of\s+", _take_week_of),
-        (
-            rf"(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
-            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+",
-            _step_away,
-        ),
-    )
+CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
+    (
+        re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"),
+        _take_part,
+    ),
+    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
 )
 """Words before a time and how they change it, in the order in which they are applied."""
 
@@ -335,18 +256,16 @@ def _is_worth_a_bracket(mention: TimeMention) -> bool:
 def _format_distance(mention: TimeMention, clock: datetime) -> str:
     """Return how long before the clock a week, weekend or weekday was: "the week before", "the Friday before".
 
-    Empty for what is not past, longer ago than four weeks, or not mentioned by its week, weekend or weekday.
+    Empty for what is not past, longer ago than that, or not mentioned by its week, weekend or weekday.
     """
     first, unit, today = mention.period.first, mention.granularity, clock.date()
     days = (today - first).days
-    if mention.period.last >= today or days > MOST_DAYS_BEFORE or not UNIT_NAMED.search(mention.text):
+    if mention.period.last >= today or not UNIT_NAMED.search(mention.text):
         return ""
     if unit == "day" and days <= DAYS_OF_A_WEEK:
         return f"the {first:%A} before"
-    if unit not in ("week", "weekend"):
-        return ""
-    weeks = max(1, (days + first.weekday() - today.weekday()) // DAYS_OF_A_WEEK)
-    return f"the {unit} before" if weeks == 1 else f"{NUMBERS[weeks]} {unit}s before"
+    weeks = (days + first.weekday() - today.weekday()) // DAYS_OF_A_WEEK
+    return f"the {unit} before" if unit in ("week", "weekend") and weeks <= 1 else ""
 
 
 def _limit_of(query: str, mention: TimeMention) -> tuple[int, int, datetime | None, datetime | None]:

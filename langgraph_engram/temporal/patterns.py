@@ -1,7 +1,7 @@
 """Hold the English words that times are mentioned in, as parts of patterns, and define the rules that read them.
 
 A rule has words that trigger it, a pattern, and a reader, under it, which turns a match into a period. A pattern that
-names its year or decade in full has it in a group called `year` or `decade`; all others need a clock.
+names its year in full has it in a group called `year`; all others need a clock.
 """
 
 import re
@@ -17,13 +17,15 @@ from langgraph_engram.temporal.tense import Tense, is_habit_at, sentence_after, 
 DIGITS = "#"
 """The trigger word that stands for any number."""
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
-UP_TO_TWENTY = (
+UP_TO_NINETEEN = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
+    "eighteen nineteen"
 ).split()
-NUMBERS = {word: number for number, word in enumerate(UP_TO_TWENTY, start=1)} | {
-    "a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60
-}  # fmt: skip
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SPELLED = {word: value for value, word in enumerate(UP_TO_NINETEEN, start=1)} | {
+    word: 10 * value for value, word in enumerate(TENS, start=2)
+}
+NUMBERS = SPELLED | {"a": 1, "an": 1, "another": 1}
 VAGUE_NUMBERS = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 """The least and the greatest value of a vague number."""
 UNITS: dict[str, Unit] = {unit: unit for unit in STEPS} | {"night": "day", "yr": "year"}
@@ -41,11 +43,11 @@ WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:
 DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|:\d)"
 FULL_YEAR = r"(?:1[5-9]|20|21)\d\d(?![\d%])(?!\.\d)"
 COUNT = (
-    rf"(?:(?<![\d][.,])\d{{1,3}}|(?:twenty|thirty|forty|fifty|sixty)[\s-](?:one|two|three|four|five|six|seven|eight|nine)|"
+    rf"(?:(?<![\d][.,])\d{{1,3}}|(?:{'|'.join(TENS)})[\s-](?:{'|'.join(UP_TO_NINETEEN[:9])})|"
     rf"{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 )
 AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
-UNIT = r"(?:day|night|week|weekend|month|year|yr|decade)"
+UNIT = r"(?:day|night|week|weekend|month|year|yr)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
 WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""

@@ -28,7 +28,7 @@ from langgraph_engram.temporal.patterns import (
 
 UNIT_RULES = Rules(
     "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
-    "month months year years yr yrs decade decades"
+    "month months year years yr yrs"
 )
 WEEKDAY_RULES = Rules(
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
@@ -47,21 +47,15 @@ MOST_DAYS_SINCE_THIS = 3
 NOT_HALF = r"(?<![\w-])(?<!\bhalf )"
 CLOSED = r"(?!\s+(?:of|that)\b|\s*/)"
 """After a unit: that of something else ("the last week of school") is no calendar unit."""
-AN_AGE = re.compile(r"(?i)['’]s\s+(?:\w+\s+)?(?:world|society|age|era|economy|generation|culture|standards|times)\b")
 NOWADAYS = re.compile(
     r"(?i)\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b"
 )
 """Words before "today" that make it nowadays."""
-NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
-LIKE = re.compile(r"(?i)\blike\s+(?:it\s+was\s+)?(?:just\s+|only\s+)?$")
-"""Before "yesterday": something long ago."""
 LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
 """The start of a line of a list, a heading or a table."""
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
-NAMED_DAY = re.compile(r"(?i)\b(?:black|good|ash|cyber|easter|palm|throwback)\s+$")
-"""Words before a weekday that make it the name of something else."""
 
 
 @UNIT_RULES.reads(
@@ -70,25 +64,21 @@ NAMED_DAY = re.compile(r"(?i)\b(?:black|good|ash|cyber|easter|palm|throwback)\s+
 )
 def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
     phrase = " ".join(match.group("phrase").casefold().split())
-    if phrase == "yesterday" and LIKE.search(utterance.before(match)):
-        return None
     if phrase in ("today", "tonight", "tomorrow") and _is_general(match, utterance):
         return None
     return Period.of_day(utterance.today + timedelta(days=DAYS_AWAY[phrase]))
 
 
 def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
-    """Return whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
-    before, tense = utterance.before(match), utterance.tense(match)
-    is_an_age = AN_AGE.match(utterance.text, match.end("span"))
-    if is_an_age or NOWADAYS.search(before) or _is_template(match, utterance):
+    """Return whether "today" means nowadays or any day."""
+    if NOWADAYS.search(utterance.before(match)) or _is_template(match, utterance):
         return True
+    tense = utterance.tense(match)
     is_done = tense == "behind" if match.group("phrase").casefold() == "today" else tense is not None
-    is_named = match.group("phrase").istitle() and NAMED_BEFORE.search(before)
-    return bool(is_named) or not (is_done or utterance.speaks_of_people(match))
+    return not (is_done or utterance.speaks_of_people(match))
 
 
-@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year|decade)", after=CLOSED)
+@UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year)", after=CLOSED)
 def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
     unit = UNITS[match.group("unit").casefold()]
@@ -121,13 +111,8 @@ def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | N
 
 @UNIT_RULES.reads(r"the\s+weekend", led_by("over", "at", "for", "during"), r"(?!\s+(?:of|before|after)\b)")
 def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
-    tense = utterance.tense(match)
-    if tense is None or utterance.is_habit(match):
-        return None
-    this = Period.of_unit("weekend", utterance.today)
-    if tense == "ahead" or this.first <= utterance.today:
-        return this
-    return Period.of_unit("weekend", shift("weekend", utterance.today, -1))
+    is_certain = utterance.tense(match) and not utterance.is_habit(match)
+    return _read_this_weekend(match, utterance) if is_certain else None
 
 
 @UNIT_RULES.reads(
@@ -162,7 +147,7 @@ def _read_ago(match: re.Match[str], utterance: Utterance) -> Period | None:
 @UNIT_RULES.reads(rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", NOT_HALF)
 @UNIT_RULES.reads(
     rf"in\s+(?:about\s+|around\s+|like\s+|another\s+)?(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?(?:['’]?\s+time)?",
-    after=r"(?!\s+(?:of|that|or|is|was)\b|\s*/)",
+    after=r"(?!\s+(?:of|that|or|is|was|from)\b|\s*/)",
 )
 def _read_in(match: re.Match[str], utterance: Utterance) -> Period | None:
     if utterance.tense(match) != "ahead":
@@ -196,9 +181,11 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
     r"(?!,?\s+(?:the\s+)?\d)",
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    before, tense = utterance.before(match), utterance.tense(match)
-    is_one_of_several = IN_A_LIST.search(before) or AND_ANOTHER.match(utterance.text, match.end("span"))
-    if tense is None or utterance.is_habit(match) or NAMED_DAY.search(before) or is_one_of_several:
+    tense = utterance.tense(match)
+    is_one_of_several = IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(
+        utterance.text, match.end("span")
+    )
+    if tense is None or utterance.is_habit(match) or is_one_of_several:
         return None
     weekday = read_weekday(match.group("weekday"))
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))

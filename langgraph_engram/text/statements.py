@@ -216,16 +216,6 @@ def mentions_speaker(text: str) -> bool:
     return OWN_THING.search(text) is not None
 
 
-def signals_change(text: str) -> bool:
-    """Return whether a text states that something is no longer as it was."""
-    return CHANGE.search(text) is not None
-
-
-def states_change(record: Record) -> bool:
-    """Return whether a record says that something is no longer as it was."""
-    return signals_change(own_words(record.content, record.speaker))
-
-
 def affirmed(text: str) -> str:
     """Return a sentence, unless it asks, without the clauses that are negated, and the items of a list after them."""
     if is_question(text) or not NEGATION.search(text):
@@ -280,6 +270,11 @@ def slot_of(text: str, speaker: str) -> Slot | None:
         if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
             return slot
     return None
+
+
+def states_change(record: Record) -> bool:
+    """Return whether a record says that something is no longer as it was."""
+    return CHANGE.search(own_words(record.content, record.speaker)) is not None
 
 
 def slot_in(record: Record) -> Slot | None:

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import snowballstemmer
 
+from langgraph_engram.temporal.patterns import SPELLED
+
 VERBS = """
 arise arose arisen; bear borne; beat beaten; become became; begin began begun; bend bent; bind bound; bite bitten;
 blow blew blown; break broke broken; bring brought; build built; burn burnt; buy bought; catch caught;
@@ -54,14 +56,7 @@ MONTHS_AND_DAYS = frozenset(
 WORD = re.compile(r"[^\W_]+")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-SPELLED = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-VALUES = {word: value for value, word in enumerate(SPELLED.split())} | {
-    word: 10 * value for value, word in enumerate(TENS.split(), start=2)
-}
+VALUES = {"zero": 0, **SPELLED}
 SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 MULTIPLES = {"once": 1, "twice": 2, "couple": 2, "pair": 2, "dozen": 12}
 NUMBER_WORDS = frozenset([*VALUES, *SCALES, *MULTIPLES])

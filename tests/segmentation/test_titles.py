@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.segmentation import boundary_model
-from langgraph_engram.segmentation.events import MAX_KEYWORDS, MAX_TOPICS, is_named_by_keywords, name_by_notes
+from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords, name_by_notes
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.keywords import TITLE_KEYWORDS
@@ -37,7 +37,7 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     (event,), (boundary,) = update["events"], update["boundaries"]
     assert event.topics[0].startswith("camera, ")
     counts = (len(event.topics), len(event.topics[0].split(", ")), len(event.keywords))
-    assert counts == (1, TITLE_KEYWORDS, MAX_KEYWORDS)
+    assert counts == (1, TITLE_KEYWORDS, LIMITS.keywords)
     assert event.summary == event.topics[0]
     assert event.indexed_text.startswith(f"{event.summary} (")
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
@@ -69,7 +69,7 @@ def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
     assert topics[0] == ["Ana's walk 1"]
     assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
     assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
-    assert len(topics[-1]) == MAX_TOPICS
+    assert len(topics[-1]) == LIMITS.topics
 
 
 def test_a_note_is_not_taken_for_keywords(event):

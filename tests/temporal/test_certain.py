@@ -58,8 +58,8 @@ Painters today use tablets.
 The probability that it rains tomorrow given that today is wet.
 endDate: 'today'
 It feels like just yesterday!
-USA Today and Psychology Today wrote of it.
-The Today show had her on.
+# counted from another time
+It was the week before 9 June 2022, two days after 3 July 2022 or the Friday before 1 May 2022.
 # a duration
 We've known each other for 10 years now and he was part of the family for 5 years.
 # only looks like a time
@@ -145,7 +145,7 @@ def test_the_order_of_a_date_in_numbers_is_certain_or_given(said, order, name):
 @pytest.mark.parametrize(
     ("said", "name"),
     [
-        ("The trip starts three weeks from tomorrow.", "12 May 2022"),
+        ("The trip starts three weeks from tomorrow.", None),
         ("I left twenty-five years ago.", "1997"),
         ("I left three hundred days ago.", None),
         ("This may take longer.", None),

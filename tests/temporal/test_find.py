@@ -21,7 +21,6 @@ CLOCKS = {
 TABLE = """
 Wed | We met on [the 7th of May 2023]. | 7 May 2023
 Wed | [3 Sept. 2021] was the day. | 3 September 2021
-Wed | It was [the twenty-first of June 2022]. | 21 June 2022
 Wed | Logged at [2023-05-07T13:45:00Z]. | 7 May 2023 13:45
 Wed | Logged at [2023-05-07T01:30:00+03:00]. | 6 May 2023 22:30
 Wed | Said on [2023/05/30 (Tue) 23:40]. | 30 May 2023 23:40
@@ -37,7 +36,6 @@ Wed | They moved in [late 2022]. | September to December 2022
 Wed | The show is on [2 August]. | 2 August 2023
 Wed | He was born on [3 March '98]. | 3 March 1998
 Wed | I started over [the winter]. | winter 2022
-Wed | Music from the [90s]. | the 1990s
 Wed | I went [yesterday]. | 11 July 2023
 Wed | I went [the day before yesterday]. | 10 July 2023
 Wed | I ran [this morning]. | 12 July 2023
@@ -62,10 +60,6 @@ Wed | The fair ran [from 2019 to 2021]. | 2019 to 2021
 Wed | The fair ran [between June 28 and July 4]. | 28 June to 4 July 2023
 Wed | The fair ran [2023-05-01/2023-05-07]. | 1 to 7 May 2023
 Wed | I lived there [from last Monday until yesterday]. | 10 to 11 July 2023
-Wed | It was [the week before 9 June 2023]. | the week of 29 May 2023
-Wed | It was [two days after 3 July 2023]. | 5 July 2023
-Wed | It was [the first weekend of August 2022]. | the weekend of 6 August 2022
-Wed | It was [the last Friday of May 2023]. | 26 May 2023
 Sun | We hiked over [the weekend]. | the weekend of 15 July 2023
 Sun | She came [this Friday]. | 14 July 2023
 New Year | I drove [last week]. | the week of 25 December 2023
@@ -105,9 +99,6 @@ March 24 | I usually hate it, but over [the winter] we moved there. | winter 202
 March 24 | I'll always remember how we met in [May]. | May 2023
 March 24 | Hey Mel, [Today]'s meeting was fun! | 9 March 2024
 March 24 | It was in [April.2023], I think. | April 2023
-March 24 | It was [the weekend after 3 June 2022]. | the weekend of 4 June 2022
-March 24 | It was [the weekend after 4 June 2022]. | the weekend of 11 June 2022
-March 24 | It was [the weekend before 5 June 2022]. | the weekend of 28 May 2022
 """
 ROWS = [tuple(cell.strip() for cell in row.split("|")) for row in TABLE.strip().splitlines()]
 

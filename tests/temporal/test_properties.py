@@ -21,11 +21,10 @@ TIMELY = st.lists(st.sampled_from(PARTS), max_size=14).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=80), TIMELY)
 PHRASES = (
     "we met yesterday;last week;next weekend;this month;last year;two weekends ago;"
-    "a few days ago;last winter;a couple of months ago;three years ago;a decade ago;we met on Monday;"
+    "a few days ago;last winter;a couple of months ago;three years ago;we met on Monday;"
     "we will meet on Monday;last December;next June;the past two weeks;the next few days;"
-    "early last month;in the 90s;late last year;the end of next week;"
-    "the week before last June;the first week of last June;from last week to yesterday;"
-    "twenty-five years ago;we will meet in two weeks;we will meet three weeks from tomorrow"
+    "early last month;late last year;the end of next week;"
+    "the week of 3 June 2022;from last week to yesterday;twenty-five years ago;we will meet in two weeks"
 ).split(";")
 USUAL_CLOCKS = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
 ORDERS = st.sampled_from([None, "day_first", "month_first"])

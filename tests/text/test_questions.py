@@ -11,7 +11,7 @@ from langgraph_engram.text.questions import TimeQuestion, answer_type, asks_for_
         ("When did Ana move?", "time"),
         ("How long has Ben played the cello?", "duration"),
         ("How old is Ben's sister?", "age"),
-        ("What was the discount on my first order?", "number"),
+        ("How much was my first order?", "number"),
         ("What was Ben's previous phone number?", "content"),
         ("What time do I get up on Saturdays?", "clock_time"),
         ("What day of the week do I swim?", "weekday"),

@@ -11,12 +11,13 @@ from langgraph_engram.text.statements import (
     own_words,
     reason_of,
     shows_image,
-    signals_change,
     slot_of,
     speaks_of_self,
     speaks_to_listener,
+    states_change,
 )
 from langgraph_engram.text.tokens import content_stems
+from tests.conftest import make_record
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_statements_are_distinguished_from_what_states_nothing():
 )
 def test_a_change_is_one_that_is_stated(text, changed):
     """Cue words say that something is no longer as it was."""
-    assert signals_change(text) is changed
+    assert states_change(make_record(0, text)) is changed
 
 
 @pytest.mark.parametrize(
