@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, without_tags
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain, without_tags
 from langgraph_engram.temporal.datetimes import format_day
 
 MOST_NAMED = 5
@@ -53,6 +53,6 @@ class SelectLines(Question[LineSelection]):
         """Render for a chat model."""
         parts = [inside("memories", "\n".join(lines)) for lines in (self.fixed, self.near) if lines]
         if self.thread:
-            parts.append(inside("conversation", "\n".join(self.thread)))
+            parts.append(inside("conversation", "\n".join(f"said: {plain(turn)}" for turn in self.thread)))
         written = f"Message of {format_day(self.now)}" if self.now else "Message"
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join([*parts, f"{written}: {without_tags(self.message)}"]))]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.prompts.rendering import day_headings, plain, speaker_name
+from langgraph_engram.prompts.rendering import day_headings, plain, quoted, speaker_name
 from langgraph_engram.results import CHARACTERS_PER_TOKEN
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.messages import Statements
@@ -71,7 +71,8 @@ class Offer:
         names = len(self.index.turns.people) > 1
         headings = day_headings(record.mentioned_at for record in records)
         for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
-            yield heading, f"{number}. {f'{speaker_name(record.speaker)}: ' if names else ''}{line_of(record)}"
+            line = line_of(record)
+            yield heading, f"{number}. {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
 
     def _before(self, at: int) -> tuple[int, ...]:
         """Return the position of the sentence before one that points back to it, in the same turn; else none."""

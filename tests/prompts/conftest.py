@@ -19,6 +19,8 @@ from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
+from langgraph_engram.prompts.rendering import quoted
+from langgraph_engram.prompts.select_lines import SelectLines
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
@@ -56,6 +58,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
     )
     intent = Intent(query=query, anchor=query)
     summary = said[0][1]
+    lines = tuple(f"{number}. {quoted(turn.text)}" for number, turn in enumerate(turns, start=1))
     questions: list[Question[Any]] = [
         AnswerLight(query, intent, evidence, NOON),
         DecideUpdate((records[:2], records[1:])),
@@ -69,6 +72,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
         LabelSentences(turns[1:], turns[:1]),
         ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),
+        SelectLines(lines[:1], lines[1:], query, (summary,), NOON),
         SelectRecords(query, intent, evidence),
         TrackTopics(turns[1:], turns[:1], summary),
         WriteAnswer(query, intent, evidence, NOON),

@@ -57,7 +57,7 @@ def test_four_small_tools_answer_in_json(guarded):
     assert tools.keys() == {"remember", "recall", "search", "profile"}
     assert tools["remember"].input_schema["properties"].keys() == {"messages", "session_id", "metadata"}
     assert tools["recall"].input_schema["properties"].keys() == {"query", "budget", "filters"}
-    assert tools["search"].input_schema["properties"].keys() == {"query", "budget", "filters", "limit"}
+    assert tools["search"].input_schema["properties"].keys() == {"query", "budget", "filters", "limit", "select"}
     assert all(len(json.dumps(tool.input_schema)) < 1500 for tool in tools.values())
     assert remembered == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
     assert "Miso" in recalled["answer"]

@@ -129,7 +129,7 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
     return {
-        **train(encoder, said, terms, ["instruction"], PREFIXES, scaled=False),
+        **train(encoder, said, terms, ["instruction"], PREFIXES),
         **train(encoder, kept, terms, [kind for kind in KINDS if kind != "instruction"], PREFIXES, scaled=False),
         **train(encoder, lasts, terms, [LASTS], PREFIXES, scaled=False),
     }
