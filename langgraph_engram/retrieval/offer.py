@@ -72,7 +72,7 @@ class Offer:
         headings = day_headings(record.mentioned_at for record in records)
         for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
             line = line_of(record)
-            yield heading, f"{number}. {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
+            yield heading, f"{number}: {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
 
     def _before(self, at: int) -> tuple[int, ...]:
         """Return the position of the sentence before one that points back to it, in the same turn; else none."""

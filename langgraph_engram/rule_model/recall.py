@@ -25,7 +25,7 @@ DIMENSIONS: Mapping[AnswerType, Dimension] = {
 """The dimension that holds answers of a type."""
 PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
 EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
-NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
+NUMBERED = re.compile(r"(\d+): (.*)", re.DOTALL)
 MIN_SHARED = 2
 """Content stems that a line shares with a message where a rule names it."""
 QUESTION_WORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())

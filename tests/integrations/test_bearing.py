@@ -45,7 +45,7 @@ def ask(scripted, context, memory, *texts, **options):
 def name_peanuts(question):
     """Name the line of the allergy."""
     line = next(line for line in (*question.fixed, *question.near) if "peanuts" in line)
-    return LineSelection(numbers=[int(line.split(".")[0])])
+    return LineSelection(numbers=[int(line.split(":")[0])])
 
 
 @pytest.mark.parametrize("mode", ["auto", "select"])

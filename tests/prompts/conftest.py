@@ -58,7 +58,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
     )
     intent = Intent(query=query, anchor=query)
     summary = said[0][1]
-    lines = tuple(f"{number}. {quoted(turn.text)}" for number, turn in enumerate(turns, start=1))
+    lines = tuple(f"{number}: {quoted(turn.text)}" for number, turn in enumerate(turns, start=1))
     questions: list[Question[Any]] = [
         AnswerLight(query, intent, evidence, NOON),
         DecideUpdate((records[:2], records[1:])),

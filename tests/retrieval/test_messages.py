@@ -72,7 +72,7 @@ def selecting():
 def number_of(question, words):
     """Return the number of the offered line that holds these words."""
     line = next(line for line in (*question.fixed, *question.near) if words in line)
-    return int(line.split(".", 1)[0])
+    return int(line.split(":", 1)[0])
 
 
 @pytest.mark.parametrize("name", FACTS)
