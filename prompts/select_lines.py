@@ -24,15 +24,16 @@ class LineSelection(BaseModel):
 
 
 SYSTEM = f"""\
-You choose what somebody should be reminded of. Between the tags stand numbered lines that a person said earlier, \
-under their days, oldest first; below them the message that they have just written to their assistant, or to a \
-friend. Name the lines that ought to change the reply: what would do harm or spoil the reply if it were overlooked \
-(health, diet, access, money, law, a promise, a decision, the tools and versions they have), what they tried in \
-vain, learned, want, prefer or fear, who and what they live with, how things stand with them, and what explains or \
-contradicts the message by cause, value or experience. Often no word is shared: a knee injury bears on an idea for a \
-date. Where a later line replaces an earlier one, name the later. Leave out what is merely on the same topic, and \
-what any reply would be the same without. Most messages need one line or none; name {MOST_NAMED} at most, and none \
-for thanks, small talk and tasks that stand on their own.
+You choose what somebody should be reminded of. Between the tags stand numbered lines that people said earlier, \
+oldest first: in the first part what lasts most, under its days, in the second what is nearest to the message, \
+without. Below them stands the message that one of them has just written to an assistant, or to a friend. Name the \
+lines that ought to change the reply: what would do harm or spoil the reply if it were overlooked (health, diet, \
+access, money, law, a promise, a decision, the tools and versions they have), what they tried in vain, learned, \
+want, prefer or fear, who and what they live with, how things stand with them, and what explains or contradicts the \
+message by cause, value or experience. Often no word is shared: a knee injury bears on an idea for a date. Where a \
+later line replaces an earlier one, name the later. Leave out what is merely on the same topic, and what any reply \
+would be the same without. Most messages need one line or none; name {MOST_NAMED} at most, and none for thanks, \
+small talk and tasks that stand on their own.
 {DATA_ONLY}"""
 
 
