@@ -99,6 +99,12 @@ def _stored(package: str, file: str) -> Any:
     return json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
 
 
+def log_odds(probabilities: NDArray[Any], least: float) -> Numbers:
+    """Turn probabilities into log-odds, none of them below that of `least` or above that of 1 - `least`."""
+    inside = np.clip(probabilities, least, 1 - least)
+    return np.asarray(np.log(inside / (1 - inside)))
+
+
 def sigmoid(log_odds: Numbers) -> Numbers:
     """Turn log-odds into probabilities."""
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -MAX_LOG_ODDS, MAX_LOG_ODDS))))

@@ -213,8 +213,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             InvalidInput: A selection is asked for, and there is no language model.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        if select and not self.selects:
-            raise InvalidInput("select=True needs a language model: open the memory with model= or selector=")
+        if select:
+            self.require_selector("select=True")
         request = recall_request(
             query,
             scope,
@@ -234,6 +234,11 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def selects(self) -> bool:
         """Whether a language model can select what bears on a message (`search(select=True)`)."""
         return self.settings.retrieve.messages and not self.selector.by_rules
+
+    def require_selector(self, asked: str) -> None:
+        """Raise `InvalidInput` where no language model can select, naming what asked for it."""
+        if not self.selects:
+            raise InvalidInput(f"{asked} needs a language model: open the memory with model= or selector=")
 
     def recall(
         self,

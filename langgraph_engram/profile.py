@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from math import inf
 
-from langgraph_engram.prompts.rendering import SHORT_ID, dated, quoted
+from langgraph_engram.prompts.rendering import SHORT_ID, clipped, dated, quoted
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, Profile
 from langgraph_engram.schema import Lasting, Record
 from langgraph_engram.stores.index import ScopeIndex
@@ -79,8 +79,7 @@ def _fitting(
 
 def _line(record: Record, characters: int, now: datetime) -> str:
     """Quote the words of a statement after its day, its id, and whether its time is over."""
-    said = " ".join(own_words(record.content, record.speaker).split())
-    shown = said if len(said) <= characters else f"{said[:characters].rstrip()} …"
+    shown = clipped(" ".join(own_words(record.content, record.speaker).split()), characters)
     is_past = record.lasting == "commitment" and epoch_seconds(record.event_end, inf) < now.timestamp()
     mark = "(past) " if is_past else ""
     return f"- {dated(f'(id {record.record_id[:SHORT_ID]}) {mark}{quoted(shown)}', record.mentioned_at)}"

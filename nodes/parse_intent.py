@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from langgraph.types import Overwrite
 
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
@@ -62,13 +63,12 @@ class ParseIntentStep:
 
     def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
-        if not self.settings.messages:
-            return intent
         encoder = self.store.encoder
+        if not self.settings.messages or encoder.name != VECTOR_SPACE:  # what tells them apart knows MiniLM alone
+            return intent
         sort = sort_of(
             intent,
             encoder.encode([intent.anchor])[0],
-            encoder.name,
             is_talk=not index.turns.from_assistant.any(),
             least_idle=SURELY_IDLE if request.select else 0.0,
         )

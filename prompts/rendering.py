@@ -148,6 +148,11 @@ def quoted(text: str) -> str:
     return '"' + plain(text).replace('"', "'") + '"'
 
 
+def clipped(text: str, most: int) -> str:
+    """Return a text of one line, or its first characters where it is longer than `most`, with an ellipsis."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
 def one_line(text: str) -> str:
     """Return text on one line, without our tags; what it cites stays."""
     return " ".join(without_tags(text).split())

@@ -160,8 +160,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         ):
             if value not in choices:
                 raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
-        if mode == "select" and not memory.selects:
-            raise InvalidInput('mode="select" needs a language model: open the memory with model= or selector=')
+        if mode == "select":
+            memory.require_selector('mode="select"')
         self._memory, self._budget = memory, budget
         self._selects = mode in ("auto", "select") and memory.selects
         self._recalls = mode == "recall"

@@ -111,8 +111,8 @@ def create_memory_tools(
     """
     if not isinstance(memory, Memory):
         raise InvalidInput(f"memory is {memory!r}: pass a Memory")
-    if select and not memory.selects:
-        raise InvalidInput("select=True needs a language model: open the memory with model= or selector=")
+    if select:
+        memory.require_selector("select=True")
     if isinstance(tools, str):
         raise InvalidInput(f"tools is {tools!r}: give a list of names")
     if unknown := [name for name in tools if name not in get_args(ToolName)]:

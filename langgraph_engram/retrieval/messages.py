@@ -13,7 +13,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.logistic import LogisticModel, Numbers, log_odds
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_record
 from langgraph_engram.retrieval.pool import fit_budget
@@ -103,18 +103,13 @@ class Statements:
         weights were not fitted to.
         """
         cosines = self.index.records.cosine_of(positions, self.query)
-        idle = _log_odds(np.array([self.idle]))[0]
+        idle = log_odds(np.array([self.idle]), LEAST)[0]
         of_all = (cosines.max(), np.log(len(self.index.records)), np.log1p(len(self.message)), idle)
         shared = np.tile(np.array(of_all), (len(positions), 1))
         return np.column_stack([self._lasts(positions), cosines, np.log1p(np.arange(len(positions))), shared])
 
     def _lasts(self, positions: Positions) -> Numbers:
-        return _log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT)
-
-
-def _log_odds(probabilities: Numbers) -> Numbers:
-    inside = np.clip(probabilities, LEAST, 1 - LEAST)
-    return np.asarray(np.log(inside / (1 - inside)))
+        return log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
 
 
 @dataclass(frozen=True)
@@ -144,5 +139,5 @@ def statements_for(
 ) -> Statements:
     """Return what people said in a scope, to be compared with a message."""
     query = encoder.encode([intent.anchor])[0]
-    idle = idle_chance(intent.query, query, encoder.name)
+    idle = idle_chance(intent.query, query)
     return Statements(Matches(index, conditions), intent.anchor, query, idle)

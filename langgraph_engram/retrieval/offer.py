@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.prompts.rendering import day_headings, plain, quoted, speaker_name
+from langgraph_engram.prompts.rendering import clipped, day_headings, plain, quoted, speaker_name
 from langgraph_engram.results import CHARACTERS_PER_TOKEN
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.messages import Statements
@@ -98,8 +98,7 @@ def make_offer(statements: Statements) -> Offer:
 
 def line_of(record: Record) -> str:
     """Return the line of a record."""
-    said = plain(own_words(record.content, record.speaker))
-    return said if len(said) <= LINE_CHARACTERS else f"{said[:LINE_CHARACTERS].rstrip()} …"
+    return clipped(plain(own_words(record.content, record.speaker)), LINE_CHARACTERS)
 
 
 def _fitting(index: ScopeIndex, positions: Positions, budget: int) -> Positions:

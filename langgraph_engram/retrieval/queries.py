@@ -37,8 +37,6 @@ OPEN_TYPES = ("content", "advice", "yes_no", "reason")
 """Types of answers that requests ask for as well."""
 SURELY_IDLE = 0.8
 """The probability that a message is idle from which no model is asked what bears on it."""
-UNKNOWN_IDLE = 0.2
-"""The share of messages on which nothing bears, for an encoder whose vectors no model knows."""
 CONTEXT_TURNS = 2
 """Turns of a thread that a message is read with."""
 MIN_ALONE_STEMS = 4
@@ -123,34 +121,33 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return _load(BROAD, BREADTH_FILE).classify([first_person_query(intent)], vector[np.newaxis])[0] or "narrow"
 
 
-def sort_of(
-    intent: Intent, vector: Vectors, encoder_name: str, *, is_talk: bool = False, least_idle: float = 0.0
-) -> QuerySort:
-    """Return whether a query is a question about the past, a message, or idle.
+def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
+    """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
     assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
     says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
     it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
     """
+    if intent.needs_assistant:
+        return "question"
     query, asks = intent.query, begins_question(intent.query)
-    is_own = speaks_of_self(query) or bool(proper_names(query))
+    of_self = speaks_of_self(query)
+    is_own = of_self or bool(proper_names(query))
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
-    is_broad = asks and breadth_of(intent, vector, encoder_name) != "narrow"
-    if encoder_name != VECTOR_SPACE or intent.needs_assistant or asks_for_fact or is_broad:
+    is_broad = asks and breadth_of(intent, vector, VECTOR_SPACE) != "narrow"
+    if asks_for_fact or is_broad:
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
-    may_ask = speaks_of_self(query) or intent.speakers or few or (asks and is_own)
+    may_ask = of_self or intent.speakers or few or (asks and is_own)
     if may_ask and chances.max() < THRESHOLDS[SORT_FILE]:
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
 
 
-def idle_chance(message: str, vector: Vectors, encoder_name: str) -> float:
-    """Return the probability that nothing bears on a message, by its words and its unit vector of shape (d,)."""
-    if encoder_name != VECTOR_SPACE:
-        return UNKNOWN_IDLE
+def idle_chance(message: str, vector: Vectors) -> float:
+    """Return the probability that nothing bears on a message, by its words and MiniLM's unit vector of shape (d,)."""
     return float(_load(SORTS, SORT_FILE).probabilities([message], vector[np.newaxis])[0, SORTS.index("idle")])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_turns
-from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
+from langgraph_engram.logistic import LogisticModel, Numbers, log_odds, sigmoid
 from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
 from langgraph_engram.text.questions import TurnCues, read_cues
@@ -126,14 +126,14 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
         return probabilities
     named = np.array([str(kind) for kind in kinds])
     mean, count, total = probabilities.mean(), len(probabilities), probabilities.sum()
-    log_odds = _log_odds_of(probabilities)
+    logits = log_odds(probabilities, CLIP)
     for kind in set(named):
         of_kind = named == kind
         sum_of_kind, number = probabilities[of_kind].sum(), int(of_kind.sum())
         like = (sum_of_kind - probabilities[of_kind] + mean) / number
         unlike = (total - sum_of_kind + mean) / (count - number + 1)
-        log_odds[of_kind] += np.minimum(0.0, SHARPENING * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
-    return sigmoid(log_odds)
+        logits[of_kind] += np.minimum(0.0, SHARPENING * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
+    return sigmoid(logits)
 
 
 def coherence_weight(features: Numbers) -> float:
@@ -191,7 +191,7 @@ class BoundaryDetector:
         cues = [read_cues(turn.said) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
         weight = coherence_weight(features)
-        coherence_alone = _log_odds_of(load_model(COHERENCE_WEIGHTS_FILE).probability(features))
+        coherence_alone = log_odds(load_model(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
         probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)
         share = (1 - weight) * CERTAINTY_SHARE + weight
         return probabilities, peaks(probabilities, own_threshold(probabilities, share))
@@ -202,13 +202,7 @@ def _log_odds(features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]
     found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]])
     found = sharpen(found, [later.asks and not earlier.asks for earlier, later in pairwise(cues)])
     answers = np.array([turn.role != "user" for turn in turns[1:]])
-    return np.asarray(_log_odds_of(found) - REPLY_PENALTY * answers)
-
-
-def _log_odds_of(probabilities: Numbers) -> Numbers:
-    """Turn probabilities into log-odds, finite ones."""
-    clipped = np.clip(probabilities, CLIP, 1 - CLIP)
-    return np.asarray(np.log(clipped / (1 - clipped)))
+    return np.asarray(log_odds(found, CLIP) - REPLY_PENALTY * answers)
 
 
 def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:

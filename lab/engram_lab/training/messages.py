@@ -72,7 +72,7 @@ def _example(
     before = [turn["text"] for turn in message["before"]]
     text = with_context(message["text"], before)
     query = memory.store.encoder.encode([text])[0]
-    idle = idle_chance(message["text"], query, memory.store.encoder.name)
+    idle = idle_chance(message["text"], query)
     statements = Statements(Matches(index, ()), text, query, idle)
     positions = statements.positions()
     needed = [fact for fact in person["facts"] if fact["id"] in message["needs"]]
