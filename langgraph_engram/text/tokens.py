@@ -6,6 +6,7 @@ Stems are Porter's, of the base of an irregular form. Numbers are read by their 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from threading import local
 
 import snowballstemmer
 
@@ -64,7 +65,16 @@ CACHE_SIZE = 8_192
 """Texts whose stems are cached: the same one is stemmed when it is verified, compared, indexed and ranked."""
 LONGEST_CACHED = 2_000
 """Characters of the longest such text."""
-STEMMER = snowballstemmer.stemmer("porter")
+
+
+class _Stemmer(local):
+    """A stemmer a thread: one keeps the word that it is at, and stems of two at once would be neither's."""
+
+    def __init__(self) -> None:
+        self.porter = snowballstemmer.stemmer("porter")
+
+
+STEMMER = _Stemmer()
 
 
 def words(text: str) -> list[str]:
@@ -75,7 +85,7 @@ def words(text: str) -> list[str]:
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the Porter stem of a case-folded word."""
-    return str(STEMMER.stemWord(word))
+    return str(STEMMER.porter.stemWord(word))
 
 
 def content_stems(text: str) -> list[str]:

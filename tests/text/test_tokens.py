@@ -1,10 +1,12 @@
 """Numbers are read by their value, however they are written."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.tokens import numbers_in, plain_number, spelled_numbers
+from langgraph_engram.text.tokens import numbers_in, plain_number, spelled_numbers, stem
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,14 @@ def test_the_parts_of_a_number_are_numbers():
 def test_a_thousands_mark_changes_no_value(value):
     """Grouped or not, the number is the same."""
     assert numbers_in(f"It cost {value:,} in all") == [str(value)]
+
+
+def test_threads_stem_at_once_without_mixing_their_words():
+    """A stemmer that threads share gave stems of two words at once, or failed."""
+    told = [
+        f"{stem}{number}{ending}" for number in range(400) for stem in ("relat", "walk") for ending in ("ional", "ing")
+    ]
+    alone = [stem.__wrapped__(word) for word in told]
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: [stem.__wrapped__(word) for word in told], range(16)):
+            assert found == alone
