@@ -25,9 +25,9 @@ from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.select_lines import SelectLinesStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.papers import read_parts
-from langgraph_engram.retrieval.light import SELECT_BATCH
+from langgraph_engram.retrieval.light import FURTHER_LINES, LINES_BATCH, SELECT_BATCH
 from langgraph_engram.settings import DeepSettings, Settings
-from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput
+from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput, needs_whole
 from langgraph_engram.stores.base import Store
 
 ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadOutput]
@@ -52,7 +52,7 @@ def build_read_graph(
     """
     parts = read_parts(store.encoder, settings)
     selects = settings.retrieve.messages and not (selector or model).by_rules
-    routing = Routing(settings.deep, parts.select_batch, selects)
+    routing = Routing(settings.deep, parts.select_batch, selects, parts.reads_whole)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
@@ -66,7 +66,9 @@ def build_read_graph(
         graph.add_node("backtrack", Backtrack(store, settings.deep, parts.turns_around))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, parts.form))
     if settings.deep.reflect:
-        graph.add_node("reflect", ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all))
+        graph.add_node(
+            "reflect", ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all, parts.reads_whole)
+        )
     graph.add_node("conclude", Conclude(settings.retrieve))
     graph.begin_at("parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
@@ -75,7 +77,7 @@ def build_read_graph(
         graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", *routing.answer_targets])
     if settings.deep.sufficiency != "always":
         graph.add_edge("deep_select", "backtrack")
-        graph.add_edge("backtrack", "write_answer")
+        graph.add_conditional_edges("backtrack", routing.after_backtrack, ["write_answer", *routing.end_targets])
     graph.add_conditional_edges("write_answer", routing.after_answer, routing.answer_targets)
     if settings.deep.reflect:
         further = ["parse_intent"] if settings.deep.max_rounds > 1 else []
@@ -92,12 +94,20 @@ class Routing:
     select_batch: int = SELECT_BATCH
     selects: bool = False
     """Whether a language model may select what bears on a message."""
+    reads_whole: bool = False
+    """Whether what needs the whole is answered from lines, and read on where these do not hold all of it."""
 
     @property
     def light_targets(self) -> list[str]:
         """Return the nodes that may follow light retrieval."""
         first = {"judged": "judge_sufficiency", "never": "deep_select", "always": "write_answer"}
-        return [first[self.settings.sufficiency], "conclude", *(["select_lines"] if self.selects else [])]
+        whole = ["write_answer", "deep_select"] if self.reads_whole else []
+        return [first[self.settings.sufficiency], "conclude", *whole, *(["select_lines"] if self.selects else [])]
+
+    @property
+    def end_targets(self) -> list[str]:
+        """Return the node at which a reading of the whole may end that brought nothing new."""
+        return ["conclude"] if self.reads_whole else []
 
     @property
     def answer_targets(self) -> list[str]:
@@ -111,6 +121,8 @@ class Routing:
         if state["request"].mode == "search":
             asks = self.selects and state["request"].select and state["intent"].sort == "message"
             return "select_lines" if asks else "conclude"
+        if self.reads_whole and needs_whole(state):
+            return self._select_deep(state) if state["read_ids"] else "write_answer"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
         return self._select_deep(state) if self.settings.sufficiency == "never" else "write_answer"
@@ -121,13 +133,18 @@ class Routing:
             return "reflect" if self.settings.reflect else "conclude"
         return self._select_deep(state)
 
+    def after_backtrack(self, state: ReadState) -> Literal["write_answer", "conclude"]:
+        """Answer again, unless reading on for the whole brought nothing new."""
+        return "conclude" if self.reads_whole and needs_whole(state) and not state["selected_ids"] else "write_answer"
+
     def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
         """Reflect where the preset does, and there is a pool."""
         return "reflect" if self.settings.reflect and state["pool"] else "conclude"
 
     def _select_deep(self, state: ReadState) -> Literal["conclude"] | list[Send]:
         """Select from the evidence in parallel batches; end without any."""
-        sent = batches(state, self.settings.select_n, self.select_batch)
+        sizes = (FURTHER_LINES, LINES_BATCH) if needs_whole(state) else (self.settings.select_n, self.select_batch)
+        sent = batches(state, *sizes)
         return [Send("deep_select", batch) for batch in sent] or "conclude"
 
 

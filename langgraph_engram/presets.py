@@ -39,7 +39,7 @@ A_CALL_EACH = ExtractSettings(passages=False, call_tokens=0)
 """Each event is asked about by itself."""
 AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
-PLAIN_SEARCH = RetrieveSettings(budget=UNLIMITED, stop=0, lasting_share=0, messages=False)
+PLAIN_SEARCH = RetrieveSettings(budget=UNLIMITED, stop=0, lasting_share=0, messages=False, whole=False)
 """Everything that is found, and nothing beside it."""
 FEWEST_WORDS = AnswerSettings(style="short")
 

@@ -178,6 +178,16 @@ class Selection(Frozen):
     """The evidence ids of what it named."""
 
 
+class Item(Frozen):
+    """One of the things that a question for all of something asks for."""
+
+    text: str
+    evidence_ids: list[str]
+    """What it rests on."""
+    counts: bool = True
+    """Whether it is one of those asked for; else the text says why it is left out."""
+
+
 class Recollection(Frozen):
     """What one `recall` or `search` found. An empty result has a verdict; a failure is an error."""
 
@@ -192,6 +202,8 @@ class Recollection(Frozen):
     missing: list[str] = []
     notes: list[str] = []
     """What limits this result: routes without data, an exhausted or too small budget, a question that was cut off."""
+    items: list[Item] = []
+    """What the answer counts, sums up or orders, where a language model listed it; what it left out comes last."""
     selection: Selection | None = None
     """Where a model selected what bears on a message."""
     rounds: int = 0

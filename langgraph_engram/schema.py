@@ -40,8 +40,9 @@ Metadata = dict[str, Scalar]
 """What a caller says of what is written: flat, by names of their own."""
 DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
-Breadth = Literal["narrow", "summary", "timeline"]
-"""Whether a query asks for something said, for a summary of many exchanges, or for what people said over time."""
+Breadth = Literal["narrow", "list", "timeline", "summary"]
+"""Whether a query asks for one thing, or needs the whole: all of several things (which, how many, how much in all), the
+order or development of things over time, or a summary."""
 QuerySort = Literal["question", "message", "idle"]
 """Whether a query asks for something of the past, is a request, plan or remark on which something may bear, or one on
 which nothing does."""

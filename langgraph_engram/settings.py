@@ -104,8 +104,10 @@ class RetrieveSettings(SettingsGroup):
     """`budget` for what bears on a message."""
     messages: bool = True
     """Whether a request, a plan or a remark is told from a question about the past; no paper does."""
-    outline_budget: int = Field(4000, ge=50)
-    """`budget` for a query for a summary or a timeline (docs/decisions/0018)."""
+    whole: bool = True
+    """Whether a question that needs all of something is told from one for one thing; no paper does."""
+    whole_budget: int = Field(5000, ge=50)
+    """`budget` for what needs the whole (docs/decisions/0018)."""
     stop: float = Field(0.165, ge=0, le=1)
     """Strength at which a search ends, as a share of the best (docs/decisions/0016); 0 to fill the budget."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from typing_extensions import TypedDict
 
 from langgraph_engram.filters import Filters, check_filters, check_metadata
-from langgraph_engram.results import Receipt, Recollection, Selection, UsageEntry
+from langgraph_engram.results import Item, Receipt, Recollection, Selection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
     Decision,
@@ -133,6 +133,8 @@ class BatchSelection(Frozen):
     start: int
     """Position of the batch's first candidate."""
     evidence_ids: list[str]
+    failure: str = ""
+    """Why nothing was selected, where the model gave no answer."""
 
 
 class SelectInput(TypedDict):
@@ -184,6 +186,8 @@ class ReadState(TypedDict, total=False):
     without repeats."""
     selection: Selection | None
     """Set by `parse_intent` and `select_lines`: what a model was offered, and named."""
+    more: int
+    """Set by `light_retrieve`: how many passages it found beyond those, for the whole."""
     notes: list[str]
     """Set by `light_retrieve`."""
     sufficient: bool
@@ -194,6 +198,14 @@ class ReadState(TypedDict, total=False):
     """Set by `judge_sufficiency` or `write_answer`: whether a rule gave the answer, by quoting."""
     may_go_on: bool
     """Set by `judge_sufficiency` or `write_answer`: whether a model said that memory may hold more of its answer."""
+    items: list[Item]
+    """Set by `write_answer`: what it listed, for the whole."""
+    read_ids: list[str]
+    """Set by `write_answer` and `backtrack`: evidence ids of the lines that were read so far."""
+    look_for: str
+    """Set by `write_answer`: words that further items would be found by."""
+    needs_all: bool
+    """Set by `reflect`: whether an answer turned out to need the whole, although its query did not say so."""
     selections: Annotated[list[BatchSelection], operator.add]
     """Added to by each `deep_select`, emptied by `backtrack`."""
     selected_ids: list[str]
@@ -214,6 +226,11 @@ class ReadState(TypedDict, total=False):
     """Added to by every step that asks a model."""
     recollection: Recollection
     """Set by `conclude`."""
+
+
+def needs_whole(state: ReadState) -> bool:
+    """Return whether what is asked needs the whole, and not one thing."""
+    return state["intent"].breadth not in (None, "narrow")
 
 
 class WriteInput(TypedDict):

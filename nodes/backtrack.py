@@ -9,9 +9,9 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.retrieval.passages import consecutive_runs, near_turns, turn_passage, without_cuts
 from langgraph_engram.retrieval.pool import fit_budget, merge_pools, passage_tokens, stands_alone
-from langgraph_engram.schema import Evidence, Turn
+from langgraph_engram.schema import OUTLINE, Evidence, Turn
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.state import BatchSelection, ReadState
+from langgraph_engram.state import BatchSelection, ReadState, needs_whole
 from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -42,7 +42,11 @@ class Backtrack:
             for passage in state["pool"]
             if stands_alone(passage) or not {turn.turn_id for turn in passage.turns} <= shown
         ]
+        failures = [selection.failure for selection in state.get("selections", []) if selection.failure]
+        read = [passage.evidence_id for passage in state["evidence"] if OUTLINE in passage.routes]
         return {
+            "read_ids": list(dict.fromkeys([*state.get("read_ids", []), *read])),
+            "missing": [f"lines that could not be read: {reason}" for reason in dict.fromkeys(failures)],
             "selected_ids": [passage.evidence_id for passage in selected],
             "pool": merge_pools(merge_pools(passages, alone, budget), light, budget),
             "selections": cast(list[BatchSelection], Overwrite([])),
@@ -55,7 +59,7 @@ class Backtrack:
         selections = sorted(state.get("selections", []), key=lambda selection: selection.start)
         ids = dict.fromkeys(evidence_id for selection in selections for evidence_id in selection.evidence_ids)
         selected = [found[evidence_id] for evidence_id in ids if evidence_id in found]
-        return selected or state["evidence"][: self.settings.light_k]
+        return selected or ([] if needs_whole(state) else state["evidence"][: self.settings.light_k])
 
     def _passages(self, index: ScopeIndex, selected: Sequence[Evidence]) -> list[Evidence]:
         shown: set[str] = set()

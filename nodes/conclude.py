@@ -35,6 +35,7 @@ class Conclude:
             evidence=pool,
             missing=state.get("missing", []),
             notes=state.get("notes", []),
+            items=state.get("items", []),
             selection=state.get("selection"),
             rounds=state["round"],
             went_deep=state["went_deep"],

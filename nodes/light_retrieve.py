@@ -27,11 +27,13 @@ class LightRetrieve:
         request, notes = state["request"], state.get("notes", [])
         index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
         if not len(index.turns) and not len(index.records):
-            return {"evidence": [], "notes": [*notes, _nothing_remembered(request)]}
+            return {"evidence": [], "more": 0, "notes": [*notes, _nothing_remembered(request)]}
         limits = request.budget, request.stop, request.limit
-        search = Search(state["intent"], request.mode, *limits, conditions_of(request.filters))
+        read = frozenset(state.get("read_ids", ()))
+        search = Search(state["intent"], request.mode, *limits, conditions_of(request.filters), read)
         found = self.retriever.retrieve(index, search)
-        return {"evidence": found.evidence, "notes": list(dict.fromkeys([*notes, *found.notes]))}
+        fresh = [passage for passage in found.evidence if passage.evidence_id not in read]
+        return {"evidence": fresh, "more": found.more, "notes": list(dict.fromkeys([*notes, *found.notes]))}
 
 
 def _nothing_remembered(request: RecallRequest) -> str:

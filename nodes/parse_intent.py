@@ -15,6 +15,7 @@ from langgraph_engram.retrieval.queries import (
     SURELY_IDLE,
     UNPARSED_NOTE,
     asking_speakers,
+    breadth_of,
     make_intent,
     sort_of,
     truncate_query,
@@ -23,7 +24,7 @@ from langgraph_engram.retrieval.queries import (
 )
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.state import ReadState, RecallRequest
+from langgraph_engram.state import ReadState, RecallRequest, needs_whole
 from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -57,14 +58,26 @@ class ParseIntentStep:
             **initial,
             "revision": index.revision,
             "query": query,
-            "intent": self._sorted(intent, request, index) if request.mode == "search" else intent,
+            "intent": self._sorted(self._broadened(intent, state if goes_on else None), request, index),
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
+
+    def _broadened(self, intent: Intent, before: ReadState | None) -> Intent:
+        """Return an intent with its breadth; what goes on looking for the whole asks for what was asked first."""
+        if not self.settings.whole:
+            return intent
+        if before and needs_whole(before):
+            return before["intent"].model_copy(update={"anchor": intent.anchor, "keywords": intent.keywords})
+        if before and before["needs_all"]:
+            return intent.model_copy(update={"breadth": "list"})
+        return intent.model_copy(update={"breadth": breadth_of(intent, self.store.encoder)})
 
     def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
         encoder = self.store.encoder
-        if not self.settings.messages or encoder.name != VECTOR_SPACE:  # what tells them apart knows MiniLM alone
+        if (
+            request.mode == "recall" or not self.settings.messages or encoder.name != VECTOR_SPACE
+        ):  # what tells them apart knows MiniLM alone
             return intent
         sort = sort_of(
             intent,
@@ -99,5 +112,10 @@ def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "round": 1,
         "asked_queries": [request.query],
         "pool": [],
+        "items": [],
+        "read_ids": [],
+        "look_for": "",
+        "more": 0,
+        "needs_all": False,
         "went_deep": False,
     }

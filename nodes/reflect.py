@@ -14,10 +14,11 @@ from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.pool import rests_on_evidence
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.state import ReadState
+from langgraph_engram.state import ReadState, needs_whole
 from langgraph_engram.text.tokens import content_stems
 
 NOTHING_NEW = "searching further found nothing new"
+NOT_READ = "up to {} further lines that were found, and not read"
 UNCHANGED = "searching further did not change the answer"
 
 
@@ -30,13 +31,18 @@ class ReflectStep:
     form: AnswerForm = field(default_factory=AnswerForm)
     on_all: bool = False
     """Whether each answer is reflected on, and not only those that rules cannot confirm."""
+    whole: bool = False
+    """Whether what turns out to need the whole is read again for it."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
         if stopped := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
-            return {"done": True, "notes": [*state.get("notes", []), stopped]}
+            missing = _left(state) if needs_whole(state) else state.get("missing", [])
+            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), stopped]}
         if not self.on_all and _is_settled(state):
-            return {"done": True, "missing": []}
+            return {"done": True, "missing": _left(state)}
+        if self.whole and state.get("may_go_on") and (needs_whole(state) or rests_on_evidence(state["answer"])):
+            return self._read_on(state)
         query, pool = state["request"].query, tuple(state["pool"])
         question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
         asked = self.model.ask(question)
@@ -62,6 +68,21 @@ class ReflectStep:
             "asked_queries": [*state["asked_queries"], following],
         }
 
+    def _read_on(self, state: ReadState) -> ReadState:
+        """Read on: by the words that the answer names, else what was found next; all lines for what is new as a whole.
+
+        A summary is told from the lines that fit, and what else was found is said to be missing.
+        """
+        notes = [self._ends(state)] if state["round"] >= self.settings.max_rounds else []
+        if notes or state["intent"].breadth == "summary":
+            return {"done": True, "missing": _left(state), "notes": [*state.get("notes", []), *notes]}
+        return {
+            "done": False,
+            "needs_all": not needs_whole(state),
+            "query": state["look_for"] or state["request"].query,
+            "round": state["round"] + 1,
+        }
+
     def _ends(self, state: ReadState) -> str:
         if state["round"] >= self.settings.max_rounds:
             return f"the budget of {self.settings.max_rounds} rounds is spent"
@@ -76,6 +97,14 @@ class ReflectStep:
         )
         over = [f"the budget of {limit} {name} is spent" for name, used, limit in limits if used >= limit]
         return over[0] if over else ""
+
+
+def _left(state: ReadState) -> list[str]:
+    """Return what an answer that ends here is not written from, although it needs the whole."""
+    if not needs_whole(state):
+        return []
+    unread = [NOT_READ.format(state["more"])] if state.get("may_go_on") and state["more"] else []
+    return [*state.get("missing", []), *unread]
 
 
 def _is_settled(state: ReadState) -> bool:

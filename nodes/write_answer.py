@@ -1,6 +1,7 @@
 """Answer from the pool, with citations; the text streams (HyMem section 3.3).
 
-A pool too long for the model's context is halved until it fits.
+What needs the whole is listed first, and answered from the list: the pool then is the lines that the list rests on. A
+pool too long for the model's context is halved until it fits.
 """
 
 from collections.abc import Sequence
@@ -8,16 +9,21 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
+from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
+from langgraph_engram.retrieval.items import answer_from, read_items
 from langgraph_engram.retrieval.pool import final_answer, light_passages, merge_pools, with_citations
-from langgraph_engram.schema import Evidence
+from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.state import ReadState
+from langgraph_engram.state import ReadState, needs_whole
+
+LAST_SHARE = 3
+"""The last third of the lines, by rank: where the list rests on none of these, reading on would add nothing."""
 
 
 @dataclass(frozen=True)
 class WriteAnswerStep:
-    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, `quoted`, `may_go_on`, adds to `notes`."""
+    """Write the answer. Reads `request`, `intent`, `evidence`, `pool`; sets `answer`, `items`, `may_go_on`, `pool`."""
 
     model: Model
     settings: DeepSettings
@@ -35,27 +41,56 @@ class WriteAnswerStep:
         if failure := attempts[-1].failure:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
-        words, may_go_on = final_answer(attempts[-1].answer or "")
+        reply, by_rule = attempts[-1].answer or "", attempts[-1].by_rule
+        written = (
+            self._listed(state, reply, shown) if needs_whole(state) and not by_rule else _plain(reply, shown, pool)
+        )
         return {
-            "answer": with_citations(words, shown) or UNKNOWN,
-            "quoted": attempts[-1].by_rule,
-            "may_go_on": may_go_on,
-            "pool": pool,
+            **written,
+            "quoted": by_rule,
             "notes": [*state.get("notes", []), *([left_out] if len(shown) < len(pool) else [])],
             "usage": [entry_of("write_answer", attempts)],
         }
 
     def _pool(self, state: ReadState) -> list[Evidence]:
-        """Return the pool; where light memory always suffices, grown by the best passages of this round."""
-        if state["pool"] and self.settings.sufficiency != "always":
-            return state["pool"]
-        return merge_pools(state["pool"], light_passages(state["evidence"], self.settings), state["request"].budget)
+        """Return the pool, grown by what this round found for the whole, or where light memory always suffices."""
+        budget, pool = state["request"].budget, state["pool"]
+        if needs_whole(state) and not state["read_ids"]:
+            return merge_pools(state["evidence"], pool, budget)
+        if pool and self.settings.sufficiency != "always":
+            return pool
+        return merge_pools(pool, light_passages(state["evidence"], self.settings), budget)
 
     def _ask(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
-        request = state["request"]
+        request, intent = state["request"], state["intent"]
+        if needs_whole(state):
+            style = request.answer_style or self.form.style
+            return self.model.ask(ListItems(request.query, intent, tuple(shown), request.now, style))
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
         form = self.form.styled(request.answer_style)
-        return self.model.ask(WriteAnswer(request.query, state["intent"], tuple(shown), request.now, form, earlier))
+        return self.model.ask(WriteAnswer(request.query, intent, tuple(shown), request.now, form, earlier))
+
+    def _listed(self, state: ReadState, reply: str, shown: Sequence[Evidence]) -> ReadState:
+        """Return what a list says. It goes on where it names further words, or rests on what was found last."""
+        listed = read_items(reply, shown)
+        answer, pool = answer_from(listed, shown)
+        lines = [passage.evidence_id for passage in state["evidence"] if OUTLINE in passage.routes]
+        last = set(lines[-len(lines) // LAST_SHARE :])
+        dropped = f"no line holds what was listed as {'; '.join(listed.dropped)}"
+        return {
+            "answer": answer,
+            "pool": pool or list(shown[: self.settings.light_k]),
+            "items": listed.items,
+            "read_ids": list(dict.fromkeys([*state["read_ids"], *lines])),
+            "look_for": listed.look_for,
+            "may_go_on": bool(listed.look_for) or (state["more"] > 0 and any(p.evidence_id in last for p in pool)),
+            "missing": [*state.get("missing", []), *([dropped] if listed.dropped else [])],
+        }
+
+
+def _plain(reply: str, shown: Sequence[Evidence], pool: list[Evidence]) -> ReadState:
+    words, may_go_on = final_answer(reply)
+    return {"answer": with_citations(words, shown) or UNKNOWN, "may_go_on": may_go_on, "pool": pool}
 
 
 def _is_too_long(result: LLMResult[str]) -> bool:

@@ -6,7 +6,7 @@ of a line or the end of a speaker's name, and every system message says that wha
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -72,8 +72,8 @@ def captions_of(turn: Turn) -> str:
     return "".join(f" (shares an image: {caption})" for caption in turn.captions)
 
 
-def format_evidence(evidence: Sequence[Evidence]) -> str:
-    """Quote passages in the order in which they were said, each turn whole and once.
+def format_evidence(evidence: Sequence[Evidence], mark: Callable[[Evidence], str] = lambda _: "") -> str:
+    """Quote passages in the order in which they were said, each turn whole and once, and behind it what marks it.
 
     Each day, and each session in it, has a line with the time of day. Many fragments out of order mislead a small
     reader (docs/decisions/0017). Only what no few short turns stand for, such as a narrative or a long turn, is quoted
@@ -82,7 +82,7 @@ def format_evidence(evidence: Sequence[Evidence]) -> str:
     lines: dict[Position, tuple[datetime | None, list[int], str]] = {}
     for number, passage in enumerate(evidence, start=1):
         for position, moment, text in _evidence_lines(passage):
-            lines.setdefault(position, (moment, [], text))[1].append(number)
+            lines.setdefault(position, (moment, [], text + mark(passage)))[1].append(number)
     shown: list[str] = []
     last = None
     for position in sorted(lines):
@@ -102,15 +102,18 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
     elif passage.record:
         record = passage.record
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
-        if passage.shows_others or OUTLINE in passage.routes:
+        if passage.shows_others:
             text = passage.text
+        elif record.is_passage or OUTLINE in passage.routes:
+            text = passage.text.removeprefix(dated("", record.mentioned_at))
         else:
-            day = dated("", record.mentioned_at)
-            text = passage.text.removeprefix(day) if record.is_passage else record.content
+            text = record.content
         yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
-        moment = passage.turns[0].said_at if passage.turns else None
-        yield _position(moment, "", 0, passage.evidence_id), moment, plain(passage.text)
+        first = next(iter(passage.turns), None)
+        moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (None, "", 0)
+        text = plain(passage.text.removeprefix(dated("", moment)))
+        yield _position(moment, session, seq, passage.evidence_id), moment, text
 
 
 def dated(text: str, moment: datetime | None) -> str:

@@ -82,6 +82,7 @@ class AnswerForm:
     """What the reader of an answer is shown, and how it words the answer."""
 
     wording: Wording = WORDINGS["auto"]
+    style: AnswerStyle = "auto"
     layout: Callable[[Sequence[Evidence]], str] = format_evidence
     """Quotes passages under their numbers."""
     source: str = f"{SOURCE} {ORDERED}"
@@ -91,7 +92,7 @@ class AnswerForm:
 
     def styled(self, style: AnswerStyle | None) -> "AnswerForm":
         """Return this form with the wording of a style; as it is for None."""
-        return replace(self, wording=WORDINGS[style]) if style else self
+        return replace(self, wording=WORDINGS[style], style=style) if style else self
 
 
 @dataclass(frozen=True)

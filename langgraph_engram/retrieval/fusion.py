@@ -55,8 +55,6 @@ JOIN_FACTOR = 0.85
 """Share of a passage's score from which a further record of its turns joins it."""
 EXCHANGE_FACTOR = 0.65
 """Share of a passage's score from which a record of another turn of the exchange joins it."""
-SESSION_FACTOR = 0.1
-"""Share of its score that each further passage of a session loses, where the query asks for what adds up."""
 MISSING = frozenset([-1])
 """The position of a turn that is not there."""
 
@@ -232,18 +230,6 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
             groups_at[session, day, seq].append(number)
     while waiting:
         yield groups[heappop(waiting)[1]]
-
-
-def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Rank records and turns again, best first, each lowered by every better one of its session."""
-    better: Counter[str] = Counter()
-    lowered: list[Candidate] = []
-    for candidate in candidates:
-        items = index.records.items if candidate.kind == "record" else index.turns.items
-        session = items[candidate.position].session_id
-        lowered.append(candidate._replace(score=candidate.score * (1 - SESSION_FACTOR) ** better[session]))
-        better[session] += 1
-    return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:

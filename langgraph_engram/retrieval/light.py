@@ -12,8 +12,8 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
-from langgraph_engram.prompts.write_answer import WORDINGS, AnswerForm
-from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, interleave
+from langgraph_engram.prompts.write_answer import AnswerForm
+from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.messages import MessageRetriever
 from langgraph_engram.retrieval.passages import (
     ELLIPSIS,
@@ -28,7 +28,7 @@ from langgraph_engram.retrieval.passages import (
     with_lines,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.retrieval.queries import breadth_of, part_intents
+from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import (
     DOUBTFUL_TOKENS,
     Relevance,
@@ -43,7 +43,6 @@ from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import blocks_of
-from langgraph_engram.text.questions import asks_for_aggregate
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
@@ -51,6 +50,12 @@ COMPARED_TOKENS = 2 * WHOLE_TOKENS
 """Tokens of the passages that are compared with a narrow query."""
 OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
+MOST_LINES = 160
+"""Lines that an answer that needs the whole is first written from."""
+FURTHER_LINES = 240
+"""Lines that are read behind them at once, in batches."""
+LINES_BATCH = 80
+"""Lines of one such batch."""
 SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
@@ -78,18 +83,23 @@ class LightRetriever:
         fusions = [Fusion(index, intent, routes.score(index, intent), search.conditions) for intent in intents]
         first = fusions[0]
         relevance = Relevance(index, search.intent, first.scores.query)
-        breadth = breadth_of(search.intent, first.scores.query, self.encoder.name)
+        breadth = search.intent.breadth or "narrow"
+        more = 0
         if breadth == "narrow":
             budget = search.budget or self.settings.budget
             pool = _pool(index, interleave(_rank(fusion, search) for fusion in fusions), COMPARED_TOKENS)
             shown = self._answering(first, relevance, pool, search, budget)
         else:
-            budget = search.budget or self.settings.outline_budget
-            pool = _pool(index, outline(first, breadth), max(budget, self.settings.outline_budget))
+            most = FURTHER_LINES if search.read else MOST_LINES
+            budget = search.budget or self.settings.whole_budget * most // MOST_LINES
+            pool = list(outline(first, breadth))
             found = with_relevance(pool, relevance.features(pool))
-            shown = _format(relevance, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
+            lines = _format(relevance, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
+            fresh = [line for line in lines if line.evidence_id not in search.read]
+            shown = fresh[:most] if search.mode == "recall" else fresh
+            more = len(fresh) - len(shown)
         ranking = Ranking(first.matches, first.scores.query, pool, first.scores.empty)
-        return self.end.cut(search, ranking, shown, budget)
+        return self.end.cut(search, ranking, shown, budget)._replace(more=more)
 
     def _answering(
         self, fusion: Fusion, relevance: Relevance, pool: Sequence[Candidate], search: Search, budget: int
@@ -112,9 +122,7 @@ class LightRetriever:
 
 
 def _rank(fusion: Fusion, search: Search) -> Iterator[Candidate]:
-    """Rank candidates: a search groups exchanges, a recall single turns; what adds up spans sessions."""
-    if asks_for_aggregate(fusion.intent.query):
-        return iter(diversify_sessions(fusion.index, fusion.ranked()))
+    """Rank candidates: a search groups exchanges, a recall single turns."""
     return fusion.ranked(EXCHANGE_REACH if search.mode == "search" else 0)
 
 
@@ -149,8 +157,8 @@ def _format(relevance: Relevance, candidates: Sequence[Candidate]) -> list[Evide
 def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
     """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
 
-    A broad query is about what people said: an assistant's turns have no line of their own, but one after the turn that
-    they reply to, where a summary is asked for. A question that was asked is part of such a history, so it loses
+    A timeline or a summary is about what people said: an assistant's turns have no line of their own, but one after the
+    turn that they reply to, where a summary is asked for. A question that was asked is part of the whole, so it loses
     nothing. A summary begins with the syntheses that bear on it.
     """
     if breadth == "narrow":
@@ -160,7 +168,7 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
     if breadth == "summary":
         yield from _narratives(fusion)
     for turn, candidate in replace(fusion, question_weight=0.0).ranked_turns(shown):
-        if turn >= 0 and index.turns.items[turn].role == "assistant":
+        if turn >= 0 and breadth != "list" and index.turns.items[turn].role == "assistant":
             continue
         reply = reply_position(index, turn) if breadth == "summary" else -1
         routes = {**candidate.routes, OUTLINE: candidate.score}
@@ -226,9 +234,11 @@ class ReadParts:
     """Candidates of one call of the deep selection."""
     reflects_on_all: bool = False
     """Whether each answer is reflected on, and not only those that rules cannot confirm."""
+    reads_whole: bool = False
+    """Whether what needs the whole is answered from lines of all that was found."""
 
 
 def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     """Return the parts of the default preset."""
     retriever = LightRetriever(encoder, settings.retrieve, ListEnd(settings.retrieve))
-    return ReadParts(retriever, AnswerForm(WORDINGS[settings.answer.style]))
+    return ReadParts(retriever, AnswerForm().styled(settings.answer.style), reads_whole=settings.retrieve.whole)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
@@ -29,8 +29,12 @@ MIN_PART_STEMS = 3
 LAST_BREAK = re.compile(r"\s\S*\Z")
 BREADTH_FILE = "breadth_weights.json"
 SORT_FILE = "sort_weights.json"
-BROAD: tuple[Breadth, ...] = ("summary", "timeline")
-"""The kinds of broad queries, each with a regression of its own."""
+BROAD = ("whole", "timeline", "summary")
+"""Whether a query needs the whole, and as what, each with a regression of its own."""
+LEAST_WHOLE = 0.24
+"""The probability of needing the whole from which it is shown: what is left out costs more than lines too many."""
+MORE_THAN_A_LIST = 0.5
+"""The probability from which the whole is a timeline or a summary."""
 SORTS: tuple[QuerySort, ...] = ("message", "idle")
 """What a query may be beside a question about the past, each with a regression of its own."""
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
@@ -41,8 +45,8 @@ CONTEXT_TURNS = 2
 """Turns of a thread that a message is read with."""
 MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
-THRESHOLDS = {BREADTH_FILE: 0.7, SORT_FILE: 0.5}
-"""The probability from which a query is of a kind: a narrow one that is taken for broad is shown too much."""
+LEAST_SORT = 0.5
+"""The probability from which a query is of a sort."""
 T = TypeVar("T", bound=str)
 
 
@@ -114,11 +118,15 @@ def first_person_query(intent: Intent) -> str:
     return re.sub(rf"\b{name}\b", "I", possessive)
 
 
-def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
-    """Return how broad a query is: as its parser says, else as the shipped model does, which knows MiniLM's vectors."""
-    if intent.breadth or encoder_name != VECTOR_SPACE:
+def breadth_of(intent: Intent, encoder: Encoder) -> Breadth:
+    """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
+    if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
-    return _load(BROAD, BREADTH_FILE).classify([first_person_query(intent)], vector[np.newaxis])[0] or "narrow"
+    text = first_person_query(intent)
+    whole, timeline, summary = _load(BROAD, BREADTH_FILE).probabilities([text], encoder.encode([text]))[0]
+    if whole < LEAST_WHOLE:
+        return "narrow"
+    return "list" if max(timeline, summary) < MORE_THAN_A_LIST else "timeline" if timeline > summary else "summary"
 
 
 def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
@@ -135,13 +143,12 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     of_self = speaks_of_self(query)
     is_own = of_self or bool(proper_names(query))
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
-    is_broad = asks and breadth_of(intent, vector, VECTOR_SPACE) != "narrow"
-    if asks_for_fact or is_broad:
+    if asks_for_fact or (asks and intent.breadth not in (None, "narrow")):
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
     may_ask = of_self or intent.speakers or few or (asks and is_own)
-    if may_ask and chances.max() < THRESHOLDS[SORT_FILE]:
+    if may_ask and chances.max() < LEAST_SORT:
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
 
@@ -160,7 +167,7 @@ def with_context(message: str, before: Sequence[str]) -> str:
 @cache
 def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
     """Return a shipped model, which the lab's `training/sentences.py` fits."""
-    return TextClassifier.load(dict.fromkeys(labels, THRESHOLDS[file]), "langgraph_engram.retrieval", file)
+    return TextClassifier.load(dict.fromkeys(labels, LEAST_SORT), "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

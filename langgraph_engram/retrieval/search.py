@@ -39,6 +39,8 @@ class Search:
     """Strength at which a list ends; None for the settings' own."""
     limit: int | None = None
     conditions: Sequence[Condition] = ()
+    read: frozenset[str] = frozenset()
+    """Evidence ids of the lines that were read before: the whole is read on behind them."""
 
 
 class Found(NamedTuple):
@@ -46,6 +48,8 @@ class Found(NamedTuple):
 
     evidence: list[Evidence]
     notes: list[str]
+    more: int = 0
+    """How many passages were found beyond those, for the whole."""
 
 
 class Retriever(Protocol):

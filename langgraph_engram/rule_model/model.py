@@ -15,6 +15,7 @@ from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.label_sentences import LabelSentences
+from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_lines import SelectLines
@@ -38,6 +39,7 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     ExtractRecords: turns.extract_records,
     ExtractRelations: turns.extract_relations,
     JudgeBoundary: turns.judge_boundary,
+    ListItems: quote,
     LabelSentences: turns.label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.recall import needed_stems
@@ -21,6 +22,7 @@ from langgraph_engram.text.statements import expanded_stems, is_question, own_wo
 from langgraph_engram.text.tokens import words
 
 MAX_QUOTES = 3
+MAX_LISTED = 12
 OPENING_WORDS = 6
 """Words by which a sentence is found in the text of a passage."""
 RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
@@ -85,13 +87,18 @@ class Quotable:
         return f'{self.how}"{text}"'
 
 
-def quote(question: AnswerLight | WriteAnswer) -> str:
-    """Return up to three quotes, one a line, best first; the word for unknown where there is nothing to quote."""
+def quote(question: AnswerLight | WriteAnswer | ListItems) -> str:
+    """Return quotes, one a line, best first; the word for unknown where there is nothing to quote.
+
+    There are up to three, and of what needs the whole one of each session, up to twelve.
+    """
     sentences = _distinct(question.evidence)
     scores = _scores(question.query, question.intent, sentences)
     best = max((sentence.relevance for sentence in sentences), default=0.0)
     lines: list[str] = []
     quotes = list(_choose(sentences, scores))
+    if isinstance(question, ListItems):
+        quotes += _best_of_others(sentences, scores, quotes)
     for quoted in _newest_first(quotes) if _asks_for_own_state(question.query, question.intent) else quotes:
         together = [member for sentence in quoted for member in (sentence, *sentence.earlier)]
         if not lines or max(sentence.relevance for sentence in together) >= MIN_RELEVANCE * best:
@@ -114,6 +121,19 @@ def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[
         turns = {sentence.turn for sentence in quoted if sentence.turn}
         rivals = {rival.key for sentence in quoted for rival in sentence.rivals}
         left = [other for other in others if not (other is close_by or other.turn in turns or other.key in rivals)]
+
+
+def _best_of_others(
+    sentences: Sequence[Quotable], scores: Sequence[float], quotes: Sequence[list[Quotable]]
+) -> Iterator[list[Quotable]]:
+    """Yield the best sentence of each session that no quote is from, best first."""
+    seen = {sentence.turn[0] for quoted in quotes for sentence in quoted if sentence.turn}
+    for place in sorted(range(len(sentences)), key=lambda place: -scores[place]):
+        sentence = sentences[place]
+        session = sentence.turn[0] if sentence.turn else ""
+        if session not in seen and not is_question(sentence.text) and len(seen) < MAX_LISTED:
+            seen.add(session)
+            yield [sentence]
 
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:

@@ -55,12 +55,6 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
 """What queries look like that expect each type; the first that matches counts."""
 ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 CONTRACTED = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
-SUM = re.compile(
-    r"\b(?:total|altogether|combined|in all|average|sum of|how many times|how (?:much|many)(?:\s+\w+)?\s+more|"
-    r"how (?:much|many)(?:\s+\w+)?\s+(?:older|younger|longer|cheaper|taller|heavier)|difference (?:in|between))\b",
-    re.IGNORECASE,
-)
-"""Queries for one number out of several."""
 ORDER = re.compile(r"\border\b|\b(?:earliest|oldest|first)\s+to\s+(?:latest|newest|last)\b", re.IGNORECASE)
 PAST_STATE = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|earlier|no longer|change[sd]?)\b|"
@@ -131,11 +125,6 @@ def answer_type(query: str) -> AnswerType:
     """Return the type of answer a query expects; `content` where its words do not say."""
     full = CONTRACTED.sub(r"\1 is", query)
     return next((name for pattern, name in ANSWER_TYPES if pattern.search(full)), "content")
-
-
-def asks_for_aggregate(query: str) -> bool:
-    """Return whether the answer adds up over several occasions: a number, a duration, a sum, an order."""
-    return answer_type(query) in ("number", "duration") or bool(SUM.search(query) or ORDER.search(query))
 
 
 def asks_for_earlier_state(query: str) -> bool:

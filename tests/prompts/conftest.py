@@ -17,6 +17,7 @@ from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.label_sentences import LabelSentences
+from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.rendering import quoted
@@ -71,6 +72,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
         JudgeBoundary(turns[:2], turns[2:]),
         LabelSentences(turns[1:], turns[:1]),
         ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
+        ListItems(query, intent.model_copy(update={"breadth": "list"}), evidence, NOON),
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),
         SelectLines(lines[:1], lines[1:], query, (summary,), NOON),
         SelectRecords(query, intent, evidence),

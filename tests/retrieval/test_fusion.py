@@ -1,16 +1,14 @@
 """The fusion ranks by all routes and by preferences, and shows together what was said together."""
 
 from datetime import timedelta
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.fusion import Fusion, diversify_sessions, group_records, interleave
+from langgraph_engram.retrieval.fusion import Fusion, group_records, interleave
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.scoring import Routes, RouteScores
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.text.questions import asks_for_aggregate
 
 ROUTES = RetrieveSettings().routes
 
@@ -255,44 +253,3 @@ def test_what_joins_a_passage(store, scope, keep, turn, record, days, cited, gro
     found = group_records(index, np.arange(2), np.array([1, 0.9], dtype=np.float32), 2)
 
     assert [group.positions for group in found] == groups
-
-
-def items_of(*sessions: str) -> SimpleNamespace:
-    """Make an index of items that have a session alone."""
-    return SimpleNamespace(items=[SimpleNamespace(session_id=session) for session in sessions])
-
-
-INDEX = SimpleNamespace(records=items_of("a", "a", "a", "b"), turns=items_of("b"))
-
-
-def test_a_session_s_further_passages_make_room():
-    """Each counts less by a tenth, so that another session's comes before the third; records and turns alike."""
-    found = [Candidate("record", position, score) for position, score in ((0, 1.0), (1, 0.99), (2, 0.98), (3, 0.85))]
-
-    ordered = diversify_sessions(INDEX, [*found, Candidate("turn", 0, 0.84)])
-
-    assert [(candidate.kind, candidate.position) for candidate in ordered] == [
-        ("record", 0),
-        ("record", 1),
-        ("record", 3),
-        ("record", 2),
-        ("turn", 0),
-    ]
-    assert [round(candidate.score, 3) for candidate in ordered] == [1.0, 0.891, 0.85, 0.794, 0.756]
-
-
-@pytest.mark.parametrize(
-    ("query", "across"),
-    [
-        ("How many weddings did I go to?", True),
-        ("How long did Ana train altogether?", True),
-        ("What is the order of the museums I visited?", True),
-        ("What did I spend in total?", True),
-        ("Where is the museum?", False),
-        ("When did Ana marry?", False),
-        ("In order to relax, what does Ana do?", True),
-    ],
-)
-def test_what_adds_up_is_known_by_its_words(query, across):
-    """One fact is left where it is; an idiom that looks like an order costs little."""
-    assert asks_for_aggregate(query) is across

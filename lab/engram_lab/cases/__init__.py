@@ -45,15 +45,21 @@ def read_pairs() -> list[dict[str, str]]:
 
 
 def labelled_sentences(sessions: Iterable[Session]) -> Iterator[Said]:
-    """Yield the sentences of some sessions that a person has labelled, each once.
-
-    `labels.json` has the labels by a hash of the sentence: of LoCoMo and LongMemEval, whose texts are not ours to give.
-    """
-    labels = json.loads((FOLDER / "labels.json").read_text(encoding="utf-8"))
+    """Yield the sentences of some sessions that a person has labelled, each once."""
     texts = (message.text for session in sessions for message in session.messages if message.role == "user")
-    for sentence in dict.fromkeys(part.strip() for text in texts for part in split_sentences(text)):
-        if label := labels.get(sha256(sentence.encode()).hexdigest()[:HASH_CHARACTERS]):
-            yield Said(sentence, label[1], label[0])
+    for sentence, label in labelled((part.strip() for text in texts for part in split_sentences(text)), "labels.json"):
+        yield Said(sentence, label[1], label[0])
+
+
+def labelled(texts: Iterable[str], file: str) -> Iterator[tuple[str, Any]]:
+    """Yield the texts that a person has labelled, each once, with the label.
+
+    The file has the labels by a hash of the text: of LoCoMo, LongMemEval and BEAM, whose texts are not ours to give.
+    """
+    labels = json.loads((FOLDER / file).read_text(encoding="utf-8"))
+    for text in dict.fromkeys(texts):
+        if label := labels.get(sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]):
+            yield text, label
 
 
 def sentences_of(person: dict[str, Any]) -> Iterator[Said]:

@@ -1,6 +1,6 @@
 """Learn what lasts of what is said, how broad a query is and its sort, and write the weights that the package ships.
 
-python -m engram_lab.training.sentences [--locomo FILE] [--longmemeval FILE] [--out FOLDER]
+python -m engram_lab.training.sentences [--locomo FILE] [--longmemeval FILE ...] [--beam FILE ...] [--out FOLDER]
 
 `*_sentences.jsonl` and `*_queries.jsonl` hold a label and a text a line. A text with "{topic}" is a frame: it is filled
 with several of the texts labelled "topic", so that what a sentence is about says nothing about its kind. What lasts is
@@ -13,12 +13,14 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from engram_lab.cases import Said, labelled_sentences, read_pairs, read_people, sentences_of
-from engram_lab.datasets import read_locomo, read_longmemeval
+from engram_lab.cases import Said, labelled, labelled_sentences, read_pairs, read_people, sentences_of
+from engram_lab.datasets import Conversation, read_beam, read_locomo, read_longmemeval
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
@@ -46,6 +48,8 @@ OFTEN_FOUND = 12
 RIDGE = 30.0
 DIGITS = 3
 OTHER = "other"
+LABELLED_WEIGHT = 2.0
+"""The weight of a question that people really asked of a memory."""
 LASTING = 2
 """Significance from which a sentence lasts."""
 VECTOR_RIDGE, TERM_RIDGE = 1.0, 8.0
@@ -107,10 +111,16 @@ def train(
     return learned
 
 
-def train_breadth(encoder: Encoder) -> dict[str, object]:
-    """Learn how broad a query is; queries are embedded as they are asked."""
+def train_breadth(encoder: Encoder, questions: Iterable[str] = ()) -> dict[str, object]:
+    """Learn what of a memory a query needs, also from those of some questions that are labelled."""
     examples, texts = read_examples(BREADTH_QUERIES)
-    return train(encoder, examples, frequent_terms(texts, LEAST_FOUND), BROAD)
+    known = [Example(label, text, LABELLED_WEIGHT) for text, label in labelled(questions, "queries.json")]
+    examples, terms = [*examples, *known], frequent_terms([*texts, *(example.text for example in known)], LEAST_FOUND)
+    whole = [Example("narrow" if e.label == "narrow" else BROAD[0], e.text, e.weight) for e in examples]
+    return {
+        **train(encoder, whole, terms, BROAD[:1], scaled=False),
+        **train(encoder, examples, terms, BROAD[1:], scaled=False),
+    }
 
 
 def train_sorts(encoder: Encoder) -> dict[str, object]:
@@ -165,14 +175,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = ArgumentParser(description="Learn the weights that tell what lasts, and kinds of queries.")
     parser.add_argument("--out", type=Path, default=SHIPPED)
     parser.add_argument("--locomo", type=Path, default=None)
-    parser.add_argument("--longmemeval", type=Path, default=None)
+    parser.add_argument("--longmemeval", type=Path, nargs="*", default=[])
+    parser.add_argument("--beam", type=Path, nargs="*", default=[])
     chosen = parser.parse_args(arguments)
-    talks = [talk.sessions for talk in read_locomo(chosen.locomo)] if chosen.locomo else []
-    chats = [chat.sessions for chat in read_longmemeval(chosen.longmemeval)] if chosen.longmemeval else []
-    sessions = [session for sessions in (*talks, *chats) for session in sessions]
+    talks: list[Conversation[Any]] = [*(read_locomo(chosen.locomo) if chosen.locomo else [])]
+    talks += chain(*map(read_longmemeval, chosen.longmemeval))
+    sessions = [session for talk in talks for session in talk.sessions]
+    questions = [asked.question for talk in chain(talks, *map(read_beam, chosen.beam)) for asked in talk.questions]
     out, encoder = chosen.out, open_encoder(None).inner
     write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
-    write(train_breadth(encoder), out / "retrieval" / BREADTH_FILE, indent=0)
+    write(train_breadth(encoder, questions), out / "retrieval" / BREADTH_FILE, indent=0)
     write(train_sorts(encoder), out / "retrieval" / SORT_FILE, indent=0)
 
 
