@@ -31,12 +31,9 @@ MONTHS_OF: dict[Granularity, int] = {"season": 3, "year": 12}
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
 STEPS: dict[Unit, relativedelta] = {
-    "day": relativedelta(days=1),
-    "week": relativedelta(weeks=1),
-    "weekend": relativedelta(weeks=1),
-    "month": relativedelta(months=1),
-    "year": relativedelta(years=1),
-}
+    "day": relativedelta(days=1), "week": relativedelta(weeks=1), "weekend": relativedelta(weeks=1),
+    "month": relativedelta(months=1), "year": relativedelta(years=1),
+}  # fmt: skip
 
 
 def with_offset(moment: datetime) -> datetime:

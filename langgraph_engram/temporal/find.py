@@ -6,7 +6,7 @@ words around them: ranges, "early X", "the week of X". The rules for each kind o
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -43,6 +43,8 @@ RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")
+WEEK_OF = re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$")
 UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
 """A time mentioned by its week, weekend or weekday."""
 VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
@@ -107,7 +109,8 @@ def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | Non
     """
     parts, done = [], 0
     for mention in find_times(text, clock, date_order):
-        if clock and _is_worth_a_bracket(mention) and not BRACKET.match(text, mention.end_char):
+        is_clear = NUMBERS_ALONE.fullmatch(mention.text) or (mention.relative and not VAGUE.search(mention.text))
+        if clock and is_clear and not BRACKET.match(text, mention.end_char):
             meanings = [format_interval(mention.interval, mention.granularity), _format_distance(mention, clock)]
             parts.append(f"{text[done : mention.end_char]} ({', '.join(filter(None, meanings))})")
             done = mention.end_char
@@ -171,7 +174,7 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
         taken[start:end] = b"\1" * (end - start)
         if period := _read(rule, match, utterance):
             names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
-            found.append(TimeMention(start, end, match.group("span"), period, not names_year))
+            found.append(TimeMention(start, end, match["span"], period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
 
 
@@ -182,12 +185,10 @@ def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
 
 
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
-    text, start = utterance.text, match.start("span")
-    before = text[max(0, start - REACH) : start]
-    if RECURRING.search(before):
-        return None
+    start = match.start("span")
     try:
-        return rule.read(match, utterance)
+        is_recurring = RECURRING.search(utterance.text[max(0, start - REACH) : start])
+        return None if is_recurring else rule.read(match, utterance)
     except (ValueError, OverflowError):
         return None
 
@@ -207,50 +208,29 @@ def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
 
 
 def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention | None:
-    gap = text[first.end_char : last.start_char]
-    is_relative = first.relative or last.relative
     opener = OPENER.search(text[max(0, first.start_char - REACH) : first.start_char])
-    between = opener is not None and opener.group("opener").casefold() == "between"
-    if not (AND if between else RANGE).fullmatch(gap):
+    joint = AND if opener and opener["opener"].casefold() == "between" else RANGE
+    if first.period.first > last.period.last or not joint.fullmatch(text[first.end_char : last.start_char]):
         return None
     start = first.start_char - (len(opener.group()) if opener else 0)
-    if first.period.first > last.period.last:
-        return None
     period = first.period.join(last.period)
-    return TimeMention(start, last.end_char, text[start : last.end_char], period, is_relative)
+    return TimeMention(start, last.end_char, text[start : last.end_char], period, first.relative or last.relative)
 
 
 def _with_words_before(text: str, found: TimeMention) -> TimeMention:
-    for pattern, change in CHANGES:
+    for pattern in (PART_OF, WEEK_OF):
         match = pattern.search(text[max(0, found.start_char - REACH) : found.start_char])
-        if match and (period := change(match, found.period)):
+        if match and (period := _changed(found.period, match)):
             start = found.start_char - len(match.group())
             found = TimeMention(start, found.end_char, text[start : found.end_char], period, found.relative)
     return found
 
 
-def _take_part(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity not in ("week", "month", "season", "year"):
-        return None
-    return period.third(THIRDS[match.group("part").casefold()])
-
-
-def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
-    return Period.of_unit(UNITS[match.group("unit").casefold()], period.first) if period.granularity == "day" else None
-
-
-CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
-    (
-        re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"),
-        _take_part,
-    ),
-    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
-)
-"""Words before a time and how they change it, in the order in which they are applied."""
-
-
-def _is_worth_a_bracket(mention: TimeMention) -> bool:
-    return NUMBERS_ALONE.fullmatch(mention.text) is not None or (mention.relative and not VAGUE.search(mention.text))
+def _changed(period: Period, match: re.Match[str]) -> Period | None:
+    if match.re is WEEK_OF:
+        return Period.of_unit(UNITS[match["unit"].casefold()], period.first) if period.granularity == "day" else None
+    is_divided = period.granularity in ("week", "month", "season", "year")
+    return period.third(THIRDS[match["part"].casefold()]) if is_divided else None
 
 
 def _format_distance(mention: TimeMention, clock: datetime) -> str:

@@ -93,7 +93,8 @@ def tense_at(text: str, start: int, end: int) -> Tense | None:
     """Return the tense of the clause around a span, or else of the nearest clause of its sentence that has one."""
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
     after, *later = CLAUSE_END.split(sentence_after(text, end))
-    verbs = (_at_end(before), _last(before), _first(after), *map(_last, reversed(earlier)), *map(_first, later))
+    arranged: Tense | None = "ahead" if ARRANGED.search(before) or IS_ON.search(before) else None
+    verbs = (arranged, _last(before), _first(after), *map(_last, reversed(earlier)), *map(_first, later))
     return next(filter(None, verbs), None)
 
 
@@ -111,11 +112,6 @@ def sentence_before(text: str, start: int) -> str:
 def sentence_after(text: str, end: int) -> str:
     """Return the sentence from an index on, no more than half as many characters."""
     return SENTENCE_END.split(text[end : end + REACH // 2], maxsplit=1)[0]
-
-
-def _at_end(clause: str) -> Tense | None:
-    """Judge by words that must be right before the span."""
-    return "ahead" if any(pattern.search(clause) for pattern in (ARRANGED, IS_ON)) else None
 
 
 def _last(clause: str) -> Tense | None:
