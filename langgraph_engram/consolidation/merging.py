@@ -195,10 +195,7 @@ def _undone(record: Record | None, decision: Decision) -> Record | None:
 
 
 def _is_outdated(decision: Decision, own: Collection[str], stored: RecordIndex) -> bool:
-    """Return whether a record is gone, or no longer active but by the decision itself, in a commit that was cut off.
-
-    To keep both is true of whatever became of either.
-    """
+    """Return whether a record is gone, or was marked by another decision; keeping both holds whatever became of it."""
     found = {record_id: stored.get(record_id) for record_id in decision.pair}
     if any(record is None and record_id not in own for record_id, record in found.items()):
         return True

@@ -246,11 +246,7 @@ class PairFinder:
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
     def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
-        """Return the earlier records that a new one resembles, and how many vectors were compared.
-
-        They pass both thresholds, set the same slot to another value, or are wishes of its kind and close
-        in meaning.
-        """
+        """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
         near = compared.with_shared_keywords(position, self.settings.jaccard)
         rivals, wishes = compared.rivals(position), compared.wishes_alike(position)
         others = np.union1d(np.union1d(near, rivals), wishes)

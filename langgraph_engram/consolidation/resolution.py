@@ -81,9 +81,8 @@ def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], inde
 def connected_ids(pairs: Sequence[Pair], most: int) -> list[list[str]]:
     """Return the connected sets of records (union-find), each sorted, in the order of their first id.
 
-    It is the same for every order of pairs. The closest pairs are joined first, and a pair whose clusters would make
-    one of more than `most` records joins nothing: a large cluster comes apart at its weakest links. A record all of
-    whose pairs lead into full clusters stands in none. The parts meet again when a later record resembles both.
+    The closest pairs are joined first, whatever their order, and a pair whose clusters would make one of more than
+    `most` records joins nothing: a large cluster comes apart at its weakest links.
     """
     members: dict[str, list[str]] = {}
     for pair in sorted(pairs, key=lambda pair: (-pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id)):

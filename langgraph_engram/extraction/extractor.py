@@ -89,20 +89,13 @@ class Extractor:
     """What is asked of each batch; nothing where no records are kept."""
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Return the records of each view, batch and session, in order, and what it cost to ask for them.
-
-        They are made of what was said, whatever the model reads of it.
-        """
+        """Return the records of each view, batch and session, in order, and what it cost to ask for them."""
         answered = [(view, answer) for view in self.views for answer in self._ask(view, batches)]
         found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
         return found, entry_of("extract", [answer.result for _, answer in answered])
 
     def _ask(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        """Return the answers.
-
-        Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
-        little, and is asked to label from then on.
-        """
+        """Return the answers; until the model has shown that it can write, it is asked about one batch at a time."""
         if not view.may_label:
             return self._write(view, [replace(batch, small_talk=True) for batch in batches])
         if self.settings.method == "written":
@@ -147,11 +140,7 @@ class Extractor:
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
 
     def _note(self, written: _Answered, *, is_hard: bool) -> None:
-        """Note how an answer was, where it shows anything.
-
-        A time-out counts as `MOST_POOR` answers: a model too slow for one batch is too slow for the next, and each
-        costs the whole time-out again.
-        """
+        """Note how an answer was; a time-out counts as `MOST_POOR`, for each costs the whole time-out again."""
         failure = written.result.failure
         if is_hard:
             self.model.capability.note(poor=MOST_POOR if failure and failure.kind == "timeout" else 1)
@@ -191,11 +180,7 @@ def _statements(batch: TurnBatch) -> set[int]:
 
 
 def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
-    """Return what an answer says of each session of a batch: the records of drafts that cite its sentences.
-
-    One that cites two sessions is of both, and rests in each on what was said there alone; what cites nothing is of the
-    first.
-    """
+    """Return what an answer says of each session of its batch: drafts count where they cite, or else in the first."""
     batch, result = answered.batch, answered.result
     noted: Sequence[Draft] = ()
     if isinstance(result.answer, SentenceLabels):
@@ -224,10 +209,7 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
 
 
 def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
-    """Return a draft without words of its own for each sentence that the model keeps, but for questions.
-
-    Its type is read off its words: the model's label is too rough for more than whether to keep it.
-    """
+    """Return a draft for each statement that the model keeps; labels are too rough to tell more of it."""
     kept = {label.number for label in answer.labels if label.label != "skip"} - {0}
     return [
         RecordDraft(
@@ -240,10 +222,7 @@ def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
 
 
 def _notes(batch: TurnBatch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
-    """Return what is noted of a batch's events, by event id; numbers that no event has are left out.
-
-    Nothing is told of how an event came about that opens another session: what is above it did not end before it.
-    """
+    """Return what is noted of a batch's events, by event id, without transitions from one session to another."""
     turns, starts = batch.turns, batch.event_starts
     noted: dict[str, EventNote] = {}
     for note in notes:

@@ -117,16 +117,12 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
     joined: dict[tuple[str, str], Record] = {}
     for record in records:
         key = (record.event_id, record.content.casefold())
-        first = joined.get(key)
-        joined[key] = _with_sources(first, record) if first else record
+        joined[key] = _with_sources(joined[key], record) if key in joined else record
     return list(joined.values())
 
 
 def _with_sources(record: Record, repeat: Record) -> Record:
-    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
-
-    One without any source gives way to its repeat.
-    """
+    """Return a record with its repeat's sources beside its own, as new as the later; without sources, its repeat."""
     if not record.source_turn_ids:
         return repeat
     sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
@@ -202,10 +198,7 @@ class _RecordText:
 
 
 def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a draft makes: one for each sentence where it has no words of its own.
-
-    What it copies of all the sentences that the model was shown rests on those, whatever it cites.
-    """
+    """Return the texts of the records that a draft makes: its own words, or each sentence that it cites or copies."""
     plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
     said = cited
     if plain and not _is_copy(plain, cited):
@@ -216,11 +209,7 @@ def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[S
 
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy.
-
-    Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
-    its neighbour beside it.
-    """
+    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy."""
     speakers = "|".join(re.escape(name) for name in {sentence.turn.speaker for sentence in sentences})
     parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
     telling = [part for part in parts if len(words(part)) >= LEAST_COPIED]

@@ -42,10 +42,7 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 
 
 def extractive_narrative(question: WriteSynthesis) -> str:
-    """Answer without a model: the sentences whose words recur most in the buffer, those of earlier events first.
-
-    Questions are left out. Where there is nothing else, the first record stands for all, cut to length.
-    """
+    """Quote the sentences whose words recur most, earlier events first; else the first record, cut to length."""
     buffer, history, most_words = question.buffer, question.history, question.most_words
     counts = stem_counts(buffer)
     earlier = _select(history, counts, int(most_words * HISTORY_SHARE))
@@ -65,10 +62,7 @@ def centrality(record: Record, counts: Counter[str]) -> float:
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
-    """Yield verdicts, newest record first, on all that it repeats, makes untrue or contradicts; else one to keep all.
-
-    What is in conflict is not merged with its repeats: what a merge takes the place of can be linked to nothing.
-    """
+    """Yield verdicts, newest record first. What is in conflict is not merged, or nothing could be linked to it."""
     remaining = list(range(len(records)))
     is_decided = False
     while remaining:

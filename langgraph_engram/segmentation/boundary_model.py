@@ -137,11 +137,7 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
 
 
 def coherence_weight(features: Numbers) -> float:
-    """Return how far coherence alone decides, in [0, 1], by features of shape (gaps, len(FEATURES)), at least one gap.
-
-    Cues mark boundaries only in some kinds of dialogue; where the most and the least coherent gap are far apart, they
-    can be done without.
-    """
+    """Return how far coherence alone decides, in [0, 1]: all of it where its extremes are far apart."""
     contrast = float(np.ptp(features[:, FEATURES.index("coherence_2")]))
     return min(1.0, max(0.0, contrast / MIN_CONTRAST - 1))
 
@@ -171,10 +167,7 @@ class BoundaryDetector:
     encoder: Encoder
 
     def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
-        """Return the keywords of each of a run's turns, and the probability of a boundary before it, at least one.
-
-        The session's first turn has no probability: of the stored turns `before` them, oldest first, there is none.
-        """
+        """Return each turn's keywords, and the boundary probability before it; none before a session's first turn."""
         probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
         judged = turns if before else turns[1:]
         count = len(judged)

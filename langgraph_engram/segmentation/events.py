@@ -116,13 +116,9 @@ def name_by_keywords(
     topics: Mapping[str, TurnTopic] | None = None,
     limits: SummaryLimits = LIMITS,
 ) -> list[Event]:
-    """Name events of one session by what was said in them, compared with what was said in all of it.
+    """Name events of one session by what was said in them, compared with what was said in all of its `turns`.
 
-    Args:
-        events: They have topics, keywords and a summary of their turns' words, whatever they were named before.
-        turns: The turns of their session.
-        topics: What is known of a run's turns, by turn id, where only events of these that no model noted are named.
-        limits: Of a summary.
+    Where `topics` tells of a run's turns, by turn id, only events of these that no model noted are named.
     """
     texts = {turn.turn_id: turn.said for turn in turns if turn.is_spoken}
     frequencies, speakers = document_frequencies(texts.values()), {turn.speaker for turn in turns}
@@ -147,10 +143,7 @@ def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index
 def describe_by_notes(
     boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
 ) -> list[Boundary]:
-    """Return a run's boundaries with the transitions noted of the events they lead to, by event id.
-
-    Stored boundaries that lead to events which only a retry has notes of are described as well.
-    """
+    """Return a run's boundaries, and stored ones that a retry has notes of, with the transitions noted, by event id."""
     own = {boundary.to_event_id for boundary in boundaries}
     others = (index.boundaries.get(make_id("boundary", event_id)) for event_id in notes if event_id not in own)
     return [

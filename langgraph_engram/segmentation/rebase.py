@@ -96,10 +96,7 @@ def rebase_boundaries(
 
 
 def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
-    """Return the last events of earlier sessions, closed, where this one begins.
-
-    Sessions that went on after it began are no earlier ones; calls without a session neither close nor are closed.
-    """
+    """Return the last events of named sessions that were over when this one began, closed."""
     if not events or is_unnamed_session(session_id) or index.events.in_session(session_id):
         return []
     begun = events[0].started_at

@@ -79,11 +79,8 @@ class SessionTurns:
     ) -> list[Event]:
         """Return the events that the turns open or extend; all but the last are closed.
 
-        Args:
-            builder: What builds them.
-            topics: What the turns are about, one each.
-            cuts: Positions of turns before which an event begins, in order; without 0, an open event goes on.
-            context: Returns what is read before an event, of all turns that come before it.
+        One begins before each position of `cuts`, in order; without 0, an open event goes on. `context` returns what is
+        read before an event, of all turns that come before it.
         """
         edges = [*([0] if self.turns else []), *(cut for cut in cuts if cut), len(self.turns)]
         events = [self.open_event] if self.open_event else []

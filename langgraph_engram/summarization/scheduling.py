@@ -190,11 +190,7 @@ def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:
-    """Return the records that a synthesis covers as they stand now.
-
-    In place of a record that was replaced stands what replaced it, unless another synthesis covers that; in place of a
-    merge that was undone, what it had been made of.
-    """
+    """Return what stands now in place of the records that a synthesis covers, unless another synthesis covers it."""
     others = [other for other in index.syntheses.items if other.synthesis_id != synthesis.synthesis_id]
     elsewhere = {record_id for other in others for record_id in other.covered_record_ids}
     found: dict[str, Record] = {}

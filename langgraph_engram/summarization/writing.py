@@ -43,11 +43,10 @@ LIMITS = SourceLimits()
 
 
 def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
-    """Return the earlier records that a buffer is summarized beside, in order of time.
+    """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
-    They are the active records of the seeds' utterances (StructMem Eq. 4: those of one timestamp). Seeds are the K
-    records nearest to the mean of the buffer's vectors among those mentioned before the buffer begins; none is of the
-    buffer itself, and a record of unknown time is no history.
+    They are the utterances of the seeds: the K records nearest to the mean of the buffer's vectors among those of known
+    time before it.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)

@@ -188,10 +188,7 @@ def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 @MONTH_RULES.reads(rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
 def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read a range from one month or day to another; a first end later in the year is a year earlier.
-
-    Without a year and a tense it recurs each year: "the peak season (June to August)".
-    """
+    """Read a range of months or days, whose first end may lie in the year before; without a year it needs a tense."""
 
     def between(year: int) -> Period:
         start, end = _partial(match["first"], year), _partial(match["last"], year)
@@ -227,10 +224,9 @@ def _full_year(word: str) -> int:
 def _in_year(
     match: re.Match[str], utterance: Utterance, make: Callable[[int], Period], *, needs_tense: bool = False
 ) -> Period | None:
-    """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
+    """Make a period in the year that a match names or the sentence suggests; None where that is uncertain.
 
-    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense. None where the
-    year that is meant is uncertain.
+    `make` raises ValueError for a year that lacks the period.
     """
     year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():

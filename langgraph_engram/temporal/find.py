@@ -135,8 +135,8 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
 def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
     """Return when the thing asked for happened, from the times that a query mentions; None if it mentions none.
 
-    Words such as "before", "since" and "around" open or widen the time. Without `now` only complete dates count.
-    It is the span of the closed times, cut by the open ones; where that is empty, the first time.
+    It is the span of the closed times, cut by the open ones ("before", "since"); where that is empty, the first time.
+    Without `now` only complete dates count.
     """
     limits = [_limit_of(query, mention) for mention in find_times(query, now)]
     if not limits:
@@ -234,10 +234,7 @@ def _changed(period: Period, match: re.Match[str]) -> Period | None:
 
 
 def _format_distance(mention: TimeMention, clock: datetime) -> str:
-    """Return how long before the clock a week, weekend or weekday was: "the week before", "the Friday before".
-
-    Empty for what is not past, longer ago than that, or not mentioned by its week, weekend or weekday.
-    """
+    """Return how long before the clock a past week, weekend or weekday was: "the Friday before"; else nothing."""
     first, unit, today = mention.period.first, mention.granularity, clock.date()
     days = (today - first).days
     if mention.period.last >= today or not UNIT_NAMED.search(mention.text):

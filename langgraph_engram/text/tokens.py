@@ -79,10 +79,7 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    """Return the stems of the words of `text` that are not in the stop list, in order, with repeats.
-
-    Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
-    """
+    """Return the content stems of `text`, in order, with repeats: "bought" and "buys" give one, a stop word none."""
     read = _stems if len(text) <= LONGEST_CACHED else _stems.__wrapped__
     return list(read(text))
 
