@@ -20,6 +20,7 @@ from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
 from langgraph_engram.text.questions import TurnCues, read_cues
 
+Positions = NDArray[np.int_]
 FEATURES = (
     "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue",
     "asks_in_reply", "greets", "greeted_before", "takes_leave", "took_leave_before", "points_back", "shared_stems",
@@ -169,12 +170,11 @@ class BoundaryDetector:
     def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
         """Return each turn's keywords, and the boundary probability before it; none before a session's first turn."""
         probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
-        judged = turns if before else turns[1:]
-        count = len(judged)
-        first = [TurnTopic(keywords=turn_keywords(turn)) for turn in turns[: len(turns) - count]]
+        first = [] if before else [TurnTopic(keywords=turn_keywords(turns[0]))]
+        judged = turns[len(first) :]
         return first + [
             TurnTopic(keywords=turn_keywords(turn), p_eb=round(float(p_eb), DIGITS), cut=bool(cut))
-            for turn, p_eb, cut in zip(judged, probabilities[-count:], cuts[-count:], strict=True)
+            for turn, p_eb, cut in zip(judged, probabilities[-len(judged) :], cuts[-len(judged) :], strict=True)
         ]
 
     def judge(self, turns: Sequence[Turn]) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -214,11 +214,8 @@ def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
 def _shared_stems(cues: Sequence[TurnCues]) -> Numbers:
     """Return the share of a turn's stems that the two turns before it hold."""
     stems = [frozenset[str](), *(cue.stems for cue in cues)]
-    shares = [
-        len(own & (last | before)) / max(1, min(len(own), MOST_STEMS))
-        for before, last, own in zip(stems, stems[1:], stems[2:], strict=False)
-    ]
-    return np.array(shares)
+    said = zip(stems, stems[1:], stems[2:], strict=False)
+    return np.array([len(own & (last | before)) / max(1, min(len(own), MOST_STEMS)) for before, last, own in said])
 
 
 def _coherence_features(products: Numbers) -> list[Numbers]:
@@ -231,9 +228,7 @@ def _coherence_features(products: Numbers) -> list[Numbers]:
     ]  # fmt: skip
 
 
-def _block(
-    sums: Numbers, top: NDArray[np.int_], bottom: NDArray[np.int_], left: NDArray[np.int_], right: NDArray[np.int_]
-) -> Numbers:
+def _block(sums: Numbers, top: Positions, bottom: Positions, left: Positions, right: Positions) -> Numbers:
     return np.asarray(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
 
 

@@ -90,8 +90,10 @@ def rebase_boundaries(
     written = {boundary.boundary_id for boundary in own}
     others = (found for found in index.boundaries.in_session(session_id) if found.boundary_id not in written)
     return [
-        _relinked(boundary, before[boundary.to_event_id], every, index) if _is_moved(boundary, before) else boundary
-        for boundary in [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
+        _relinked(found, before[found.to_event_id], every[found.to_event_id], index)
+        if _is_moved(found, before)
+        else found
+        for found in [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
     ]
 
 
@@ -149,7 +151,6 @@ def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
     return boundary.from_event_id != earlier.event_id if earlier else boundary.from_event_id in before
 
 
-def _relinked(boundary: Boundary, earlier: Event | None, events: Mapping[str, Event], index: ScopeIndex) -> Boundary:
-    later = events[boundary.to_event_id]
+def _relinked(boundary: Boundary, earlier: Event | None, later: Event, index: ScopeIndex) -> Boundary:
     first_turns = stored_turns(index, later.turn_ids)[:1]
     return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)

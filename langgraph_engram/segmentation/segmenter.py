@@ -14,14 +14,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
 from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.events import (
-    LIMITS,
-    EventBuilder,
-    SummaryLimits,
-    TurnTopic,
-    name_by_keywords,
-    transitions,
-)
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, transitions
 from langgraph_engram.stores.index import ScopeIndex
 
 CONTEXT_TURNS = 2
@@ -113,7 +106,7 @@ class Segmenter(ABC):
 
     context_turns: int = 0
     """Turns before an event that are read with it."""
-    limits: SummaryLimits = LIMITS
+    limits = SummaryLimits()
 
     @abstractmethod
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
@@ -128,7 +121,6 @@ class LearnedSegmenter(Segmenter):
     max_turns: int
     """Turns from which an event is closed whatever its topic."""
     has_boundaries: bool = True
-    """Whether boundaries are kept."""
     context_turns = CONTEXT_TURNS
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
