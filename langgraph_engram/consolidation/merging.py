@@ -171,9 +171,8 @@ def conflicts_among(decisions: Iterable[Decision]) -> dict[str, list[str]]:
     """Return the ids that each record is linked to by decisions that stand, oldest decision first."""
     linked: dict[str, list[str]] = {}
     for decision in decisions:
-        if decision.action == "CONFLICT" and decision.undone_at is None:
-            for record_id in decision.pair:
-                linked.setdefault(record_id, []).extend(other for other in decision.pair if other != record_id)
+        for record_id in decision.pair if decision.action == "CONFLICT" and decision.undone_at is None else ():
+            linked.setdefault(record_id, []).extend(other for other in decision.pair if other != record_id)
     return linked
 
 

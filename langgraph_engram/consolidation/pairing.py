@@ -128,12 +128,11 @@ class ComparisonSet:
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        records = self.records
-        own = slot_in(records[position])
+        own = slot_in(self.records[position])
         if own is None:
             return np.empty(0, dtype=np.intp)
         holders = self._earlier(self.slots, own.key, position)
-        slots = (slot_in(records[holder]) for holder in holders.tolist())
+        slots = (slot_in(self.records[holder]) for holder in holders.tolist())
         return holders[[slot is not None and slot.value != own.value for slot in slots]]
 
     def wishes_alike(self, position: int) -> Positions:
@@ -221,14 +220,16 @@ class PairFinder:
         index = self.store.index(scope)
         old = _old_active(index, new)
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
-        compared = ComparisonSet.of(index.records, old, new, encoded)
-        matches, comparisons = self._compare(self.narrowed(compared, index))
+        compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
+        of_new = np.flatnonzero(compared.comparable[len(index.records) :]) + len(index.records)
+        found = [self.alike(compared, position) for position in of_new.tolist()]
+        matches = [match for near, _ in found for match in near]
         pairs, ruled_out = self.triage(matches, index, new)
         undecided = _undecided(pairs, index)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
             possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
-            compared=comparisons,
+            compared=sum(count for _, count in found),
             alike=len(matches),
             ruled_out={reason: count for reason, count in ruled_out.items() if count},
         )
@@ -272,16 +273,6 @@ class PairFinder:
                 pairs.append(match.pair)
         return pairs, ruled_out
 
-    def _compare(self, compared: ComparisonSet) -> tuple[list[NearDuplicate], int]:
-        first_new = len(compared.stored)
-        matches: list[NearDuplicate] = []
-        comparisons = 0
-        for position in np.flatnonzero(compared.comparable[first_new:]) + first_new:
-            found, count = self.alike(compared, int(position))
-            matches += found
-            comparisons += count
-        return matches, comparisons
-
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the share of common keywords, in [0, 1] (DimMem section 3.4); 0 when either has none."""
@@ -316,13 +307,11 @@ def _keyword_terms(record: Record) -> list[str]:
 
 
 def _slot_terms(record: Record) -> list[str]:
-    slot = slot_in(record)
-    return [slot.key] if slot else []
+    return [slot.key] if (slot := slot_in(record)) else []
 
 
 def _wish_terms(record: Record) -> list[str]:
-    wish = wish_in(record)
-    return [wish] if wish else []
+    return [wish] if (wish := wish_in(record)) else []
 
 
 def wish_in(record: Record) -> str:
@@ -344,9 +333,8 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
         return TWO_SPEAKERS
     if wish_in(older) and wish_in(older) == wish_in(newer):
         return ""
-    if changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS:
-        return ""
-    return LITTLE_SHARED
+    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
+    return "" if shares_enough else LITTLE_SHARED
 
 
 def common_from(records: int) -> float:
