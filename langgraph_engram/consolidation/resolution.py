@@ -33,7 +33,6 @@ LINE_TOKENS = 25
 Cluster: TypeAlias = tuple[Record, ...]
 """Records that resemble one another, oldest first."""
 ClusterBatch: TypeAlias = tuple[Cluster, ...]
-"""Clusters that share a question."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ HALF = 0.5
 NEAR = 2
 """Turns before a source whose names its pronouns may stand for, whatever else they say."""
 ADDRESSING = frozenset(("you", "your", "yours"))
-"""Words by which a sentence speaks of its listener."""
 NEGATING = frozenset(("no", "not", "never", "t"))
 """Words that negate by themselves; the last is what `words` makes of "won't"."""
 YEAR_DIGITS = 4
@@ -121,9 +120,7 @@ class _Detail:
     about: frozenset[str]
     """Stems of which another turn that gives it holds one, where it speaks of the same."""
     is_said_by: Callable[["TurnSupport"], bool]
-    """Whether a turn says it."""
     is_implied_by: Callable[["TurnSupport"], bool] = lambda _: False
-    """Whether a source implies it."""
 
 
 @dataclass(frozen=True)
@@ -233,12 +230,10 @@ class _Claim:
 
     @cached_property
     def _dates(self) -> list[TimeMention]:
-        """Return the dates that it writes out."""
         return find_times(self.record.content, None)
 
     @cached_property
     def _undated(self) -> str:
-        """Return its content without the dates."""
         text = self.record.content
         for date in self._dates:
             text = text[: date.start_char] + " " * len(date.text) + text[date.end_char :]
@@ -338,7 +333,6 @@ class SentenceSupport:
     denies: bool
     """Whether it negates anything, were it only by "not"."""
     of_self: bool
-    """Whether it speaks in the first person."""
 
 
 def support_of(turn: Turn) -> TurnSupport:

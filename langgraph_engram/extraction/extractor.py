@@ -22,7 +22,6 @@ from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
 LABELLED_SENTENCES = 25
-"""Sentences labelled in one call."""
 MOST_TURNS = 3
 """Turns that one record may rest on and still be about one thing."""
 LEAST_SENTENCES = 8
@@ -32,7 +31,6 @@ LEAST_COVERED = 0.2
 
 
 Reading: TypeAlias = EventReading | Extraction | SourcedSentences
-"""An answer that holds drafts of records."""
 Answer: TypeAlias = Reading | SentenceLabels
 
 

@@ -41,7 +41,6 @@ MAX_RECORDS = 400
 USUAL_SIGNIFICANCE = 2
 """The significance of what lasts where a model notes none."""
 DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
-"""The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
 Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
 """What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
@@ -187,7 +186,6 @@ class _RecordText:
     content: str
     sentences: tuple[Sentence, ...]
     as_said: bool
-    """Whether the words are those that were said."""
 
     @property
     def turns(self) -> list[Turn]:

@@ -133,7 +133,6 @@ def _mentions_earlier_time(record: Record, other: Record) -> bool:
 
 
 def _overlap(older: Record, newest: Record) -> float:
-    """Return the share of common stems among all stems of two records."""
     first, second = _stems(older), _stems(newest)
     return len(first & second) / len(first | second) if first | second else 1.0
 
@@ -143,7 +142,6 @@ def _stems(record: Record) -> frozenset[str]:
 
 
 def _format(records: Sequence[Record]) -> str:
-    """Put sentences under a heading for each day."""
     days = groupby(records, key=lambda record: format_day(record.mentioned_at))
     return " ".join(f"{day}: {' '.join(record.content for record in said)}" for day, said in days)
 

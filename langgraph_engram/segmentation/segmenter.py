@@ -105,7 +105,6 @@ class Segmenter(ABC):
     """Cut turns into events."""
 
     context_turns: int = 0
-    """Turns before an event that are read with it."""
     limits = SummaryLimits()
 
     @abstractmethod

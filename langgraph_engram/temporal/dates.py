@@ -154,7 +154,6 @@ def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
 )
 @SEASON_RULES.reads(rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})")
 def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read a season; without a year and a tense it recurs each year."""
     name = match["season"].casefold()
     return _in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
 
@@ -198,7 +197,6 @@ def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 
 def _partial(text: str, year: int) -> Period:
-    """Read a day, or a month without one, in a year."""
     month, day = re.search(MONTH, text, re.IGNORECASE), re.search(r"\d+", text)
     assert month, "the pattern holds a month"
     on = date(year, _month_number(month.group()), int(day.group()) if day else 1)
@@ -206,17 +204,14 @@ def _partial(text: str, year: int) -> Period:
 
 
 def _month_number(word: str) -> int:
-    """Return the number of a month, 1 to 12."""
     return MONTHS.index(word[:3].casefold()) + 1
 
 
 def _day_number(word: str) -> int:
-    """Return the number of a day of the month."""
     return int(word.casefold().rstrip("stndrh"))
 
 
 def _full_year(word: str) -> int:
-    """Return the year that two or four digits mean."""
     digits = int(word.lstrip("'’"))
     return digits if digits >= CENTURY else digits + (20 if digits < PIVOT else 19) * CENTURY
 

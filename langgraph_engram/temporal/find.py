@@ -26,7 +26,6 @@ PLAUSIBLE_YEARS = range(1500, 2200)
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Used where times that need a clock are dropped anyway."""
 CACHE_SIZE = 1024
-"""Texts whose times are cached in the process."""
 LONGEST_CACHED = 2_000
 """Characters of the longest such text."""
 WORD = re.compile(r"[a-z]+")
@@ -46,7 +45,6 @@ THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late":
 PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")
 WEEK_OF = re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$")
 UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
-"""A time mentioned by its week, weekend or weekday."""
 VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
 """Words for amounts without certain ends."""
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
@@ -75,7 +73,6 @@ class TimeMention:
     start_char: int
     end_char: int
     text: str
-    """The text from `start_char` to `end_char`."""
     period: Period
     relative: bool
     """Whether it depends on the speaker's clock."""

@@ -52,7 +52,6 @@ NOWADAYS = re.compile(
 )
 """Words before "today" that make it nowadays."""
 LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
-"""The start of a line of a list, a heading or a table."""
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")

@@ -31,7 +31,6 @@ child children; man men; woman women; person people; foot feet; tooth teeth; mou
 wife wives; knife knives; shelf shelves; wolf wolves; mom mum mommy mother; dad daddy father; bike bicycle;
 photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
 """
-"""Forms of other words, the base first."""
 
 
 def _by_form(forms: str) -> dict[str, str]:
@@ -39,9 +38,7 @@ def _by_form(forms: str) -> dict[str, str]:
 
 
 BASE = _by_form(VERBS) | _by_form(OTHER_FORMS)
-"""The base of each form."""
 PAST_FORMS = frozenset(_by_form(VERBS))
-"""Irregular past forms of verbs."""
 
 STOP_WORDS = frozenset(
     "a an the and or but if of at by for with about to from in on is are was were be been being am do does did has "
