@@ -26,15 +26,7 @@ from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.statements import (
-    is_question,
-    own_words,
-    shows_image,
-    slot_in,
-    speaks_of_self,
-    speaks_to_listener,
-    states_change,
-)
+from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
 from langgraph_engram.text.tokens import content_stems, words
 
 DECIDED = "decided before"
@@ -340,14 +332,6 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
 def common_from(records: int) -> float:
     """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
     return max(float(COMMON_FLOOR), COMMON_SHARE * records)
-
-
-def states_something(record: Record) -> bool:
-    """Return whether a record may change: it lasts, or is no question, no image, and more than praise."""
-    if record.lasting:
-        return True
-    said = own_words(record.content, record.speaker)
-    return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
 
 
 def are_apart_in_time(first: Record, second: Record) -> bool:

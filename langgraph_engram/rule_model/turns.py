@@ -21,14 +21,7 @@ from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import (
-    TITLE_KEYWORDS,
-    document_frequencies,
-    is_small_talk,
-    keywords_of,
-    topic_of,
-    topic_words,
-)  # fmt: skip
+from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_of, topic_words
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
@@ -67,7 +60,7 @@ def extract_events(question: ExtractEvents) -> EventReading:
     notes: list[EventNote] = []
     for start, end in pairwise([*question.event_starts, len(question.turns)]):
         turns = question.turns[start:end]
-        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people, TITLE_KEYWORDS))
+        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people))
         earlier = notes[-1].topic if notes else ""
         transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
         notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))

@@ -137,10 +137,9 @@ def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) ->
 
 def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
     """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
-    now = [index.records.get(record.record_id) for record in job.records]
-    is_told_anew = any(
-        record is None or (record.status != "active" and is_outdated(synthesis.text, record)) for record in now
-    )
+    now = (index.records.get(record.record_id) for record in job.records)
+    gone = [record for record in now if record is None or record.status != "active"]
+    is_told_anew = any(record is None or is_outdated(synthesis.text, record) for record in gone)
     return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
 
 

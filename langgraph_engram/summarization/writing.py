@@ -72,14 +72,12 @@ def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
     if sum(count_tokens(record.content) for record in buffer) <= limit:
         return list(buffer)
     counts = stem_counts(buffer)
-    ranked = sorted(
-        enumerate(buffer), key=lambda placed: (placed[1].event_start is None, -centrality(placed[1], counts))
-    )
+    importance = [(record.event_start is None, -centrality(record, counts)) for record in buffer]
     ranks = Counter[str]()
     order: list[tuple[int, int]] = []
-    for position, record in ranked:
-        order.append((ranks[record.event_id], position))
-        ranks[record.event_id] += 1
+    for position in sorted(range(len(buffer)), key=importance.__getitem__):
+        order.append((ranks[buffer[position].event_id], position))
+        ranks[buffer[position].event_id] += 1
     chosen: list[int] = []
     for _, position in sorted(order):
         size = count_tokens(buffer[position].content)
@@ -152,8 +150,7 @@ class SynthesisWriter:
             text, quoted = self._text(question, result)
             if text:
                 written.done.append((job, _synthesis(scope_key, job, question.history, text, quoted=quoted)))
-            failure = result.failure.reason if result.failure else EMPTY
-            written.reasons.append("" if text else failure)
+            written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:

@@ -110,12 +110,9 @@ class Period:
         """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
         monday = on - timedelta(days=on.weekday())
         firsts: dict[Unit, date] = {
-            "day": on,
-            "week": monday,
-            "weekend": monday + timedelta(days=SATURDAY),
-            "month": on.replace(day=1),
-            "year": date(on.year, 1, 1),
-        }
+            "day": on, "week": monday, "weekend": monday + timedelta(days=SATURDAY),
+            "month": on.replace(day=1), "year": date(on.year, 1, 1),
+        }  # fmt: skip
         first = firsts[unit]
         return cls.of_days(first, first + ONE_DAY if unit == "weekend" else shift(unit, first, 1) - ONE_DAY, unit)
 

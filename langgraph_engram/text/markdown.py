@@ -70,13 +70,21 @@ class _Part:
     introduces: bool = False
 
 
-def passages_of(text: str, role: Role) -> list[str]:
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def passages_of(text: str, role: Role) -> tuple[str, ...]:
     """Cut a message into passages, each under a line of its headings ("A > B:"); none of one that is short and plain.
 
     An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long lists and what stands
     under headings; its paragraphs are sentences in their own right.
     """
-    return list(_passages(text, role))
+    is_long = len(text) >= LONG_MESSAGE
+    blocks: Sequence[Block] = blocks_of(text)
+    if role != "assistant":
+        blocks = _pasted(blocks, is_long=is_long)
+    elif not is_long and all(block.kind == "prose" for block in blocks):
+        return ()
+    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
+    return tuple(passage for passage in passages if WORD.search(passage))
 
 
 def without_code(text: str) -> str:
@@ -142,18 +150,6 @@ def _heads(heading: Block, after: Block) -> bool:
     if after is END or (after.kind == "heading" and after.level <= heading.level):
         return False
     return 0 < len(heading.heading) <= MAX_OPENING
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _passages(text: str, role: Role) -> tuple[str, ...]:
-    is_long = len(text) >= LONG_MESSAGE
-    blocks: Sequence[Block] = blocks_of(text)
-    if role != "assistant":
-        blocks = _pasted(blocks, is_long=is_long)
-    elif not is_long and all(block.kind == "prose" for block in blocks):
-        return ()
-    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
-    return tuple(passage for passage in passages if WORD.search(passage))
 
 
 def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:

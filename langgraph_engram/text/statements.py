@@ -278,6 +278,12 @@ def states_change(record: Record) -> bool:
     return CHANGE.search(own_words(record.content, record.speaker)) is not None
 
 
+def states_something(record: Record) -> bool:
+    """Return whether a record may change: it lasts, or is no question, no image, and more than praise."""
+    said = own_words(record.content, record.speaker)
+    return bool(record.lasting) or not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
+
+
 def slot_in(record: Record) -> Slot | None:
     """Return the slot that a record sets; None if it sets none."""
     return slot_of(own_words(record.content, record.speaker), record.speaker)
