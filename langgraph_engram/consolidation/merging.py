@@ -1,9 +1,7 @@
 """Carry out what was decided on records: merge them into one, let the newest supersede the others, or link them.
 
-Nothing is deleted. Between a decision and its commit lie whatever wait there is for a person, and any crash that the
-run comes back from; other runs may have written since it looked. A decision about a record that was changed or
-forgotten meanwhile is never carried out. The run decides anew, and where it may not, the turns of its records are
-pending.
+Nothing is deleted. Other runs may have written since the decision: one about a record that was changed or forgotten
+meanwhile is never carried out. The run decides anew, and where it may not, the turns of its records are pending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

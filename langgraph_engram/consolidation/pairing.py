@@ -1,14 +1,12 @@
 """Pair near-duplicate records: same type, then shared keywords, then close meaning (DimMem section 3.4).
 
-Each new record is compared with the scope index, never all with all: posting lists for the keywords, one product for
-the vectors. Two records that set one slot of one person to different values are rivals, though they may share no word.
-Wishes of one kind are compared by meaning alone: they are few, and a later one on the same matter takes
-the place of the earlier (docs/decisions/0011).
+Each new record is compared with the scope index, never all with all. Two records that set one slot of one person to
+different values are rivals, though they may share no word. Wishes of one kind are compared by meaning alone: they are
+few, and a later one on the same matter takes the place of the earlier (docs/decisions/0011).
 
-Pairs that need no decision are ruled out, and counted. What is no statement cannot be updated: a question, praise of
-the listener, an image. Two sentences of one turn are two things, and so are what two people say, unless the later says
-that something has changed, and two episodes at times that do not meet. What remains must share words that say something
-in its scope, or say that something has changed.
+Pairs that need no decision are ruled out, and counted: what is no statement, two sentences of one turn, what two people
+say, unless the later says that something has changed, two episodes at times that do not meet, and what shares few words
+that say something in its scope.
 """
 
 from collections import Counter

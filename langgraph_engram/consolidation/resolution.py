@@ -109,7 +109,10 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     for verdict in verdicts:
         numbers = sorted(set(verdict.members)) or list(range(1, len(records) + 1))
         replaced = {"MERGE": {*numbers}, "SUPERSEDE": {*numbers[:-1]}}.get(verdict.action, set())
-        objection = _objection(numbers, len(records)) or (NAMED_TWICE if gone & {*numbers} or taken & replaced else "")
+        is_unknown, is_taken = numbers[0] < 1 or numbers[-1] > len(records), gone & {*numbers} or taken & replaced
+        objection = (
+            NO_SUCH_MEMBER if is_unknown else ONE_MEMBER if len(numbers) < 2 else NAMED_TWICE if is_taken else ""
+        )
         if objection or verdict.action == "KEEP_BOTH":
             notes.append(objection or verdict.reason)
             continue
@@ -123,12 +126,6 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     if len(taken) < len(records) and len(staying) > 1:
         resolutions.append(Resolution(staying, "KEEP_BOTH", notes[0] if notes else OTHERS_STAY))
     return resolutions
-
-
-def _objection(numbers: Sequence[int], most: int) -> str:
-    if numbers[0] < 1 or numbers[-1] > most:
-        return NO_SUCH_MEMBER
-    return ONE_MEMBER if len(numbers) < 2 else ""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Verify records against what their extraction was shown: numbers, names, dates, words, speakers, denials.
 
-What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing:
-who reads them together names the concert of one sentence by the day that the sentence before gave it. Such a turn joins
-the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that nobody near its
-sources said is left out. What an assistant says that a stored record holds already is recycled memory, and no new
-record.
+What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing;
+such a turn joins the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that
+nobody near its sources said is left out. What an assistant says that a stored record holds already is no new record.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence

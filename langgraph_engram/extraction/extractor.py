@@ -179,17 +179,13 @@ def _statements(batch: TurnBatch) -> set[int]:
 
 def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
     """Return what an answer says of each session of its batch: drafts count where they cite, or else in the first."""
-    batch, result = answered.batch, answered.result
-    noted: Sequence[Draft] = ()
-    if isinstance(result.answer, SentenceLabels):
-        noted = _labelled(batch, result.answer)
-    elif result.answer:
-        noted = result.answer.drafts
+    batch, result, answer = answered.batch, answered.result, answered.result.answer
+    noted = _labelled(batch, answer) if isinstance(answer, SentenceLabels) else answer.drafts if answer else ()
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
     notes: dict[str, EventNote] = {}
-    if isinstance(result.answer, EventReading):
-        drafts += [("relational", relation) for relation in result.answer.relations]
-        notes = _notes(batch, result.answer.events)
+    if isinstance(answer, EventReading):
+        drafts += [("relational", relation) for relation in answer.relations]
+        notes = _notes(batch, answer.events)
     session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
     cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
     for kind, draft in drafts:
@@ -200,8 +196,7 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
     parts: list[Extracted] = []
     for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
         sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
-        own = cited_in.get(session_id, [])
-        records = build_records(scope_key, sentences, batch.event_of, own, view.dimensions)
+        records = build_records(scope_key, sentences, batch.event_of, cited_in.get(session_id, []), view.dimensions)
         parts.append(Extracted([*turns], records, notes, failure))
     return parts
 

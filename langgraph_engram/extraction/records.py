@@ -32,8 +32,7 @@ LEAST_COPIED = 3
 LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
-"""Share of the words of the longer that a part of a draft and a sentence have in common where one repeats the
-other."""
+"""Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
 TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400

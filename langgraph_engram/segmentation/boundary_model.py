@@ -46,11 +46,9 @@ LOOK_BACK = 30
 MIN_PROBABILITY = 0.22
 """The boundary probability below which no turn opens an event, whatever the dialogue."""
 CERTAINTY_SHARE = 0.7
-"""Share of the threshold with the best expected F1 over the dialogue; used where that is higher. All of it counts where
-coherence alone decides."""
+"""Share that counts of the threshold with the best expected F1; all of it where coherence alone decides."""
 MIN_CONTRAST = 0.5
-"""Range of coherence in a dialogue, in [0, 2], up to which cues count in full; from twice that on coherence alone
-decides."""
+"""Range of coherence, in [0, 2], up to which cues count in full; from twice that on coherence alone decides."""
 SHARPENING = 0.5
 """Exponent by which speakers and kinds of turns that rarely open a topic in a dialogue count less there."""
 REPLY_PENALTY = 2.0
@@ -58,8 +56,7 @@ REPLY_PENALTY = 2.0
 CLIP = 1e-6
 """The least distance of a probability from 0 and 1 before its logarithm is taken."""
 DIGITS = 6
-"""Decimals to which a probability is rounded. The last ones of a sum change with the processor, and even with where its
-numbers lie in memory: a run that is done again must give the same boundary."""
+"""Decimals of a probability, so that a run done again gives the same one: the last change with the processor."""
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,12 @@ def is_named_by_keywords(event: Event) -> bool:
     return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
 
 
+def topics_of(event: Event) -> list[TurnTopic]:
+    """Return the topics noted of an event, and its keywords, as of turns."""
+    noted = [] if is_named_by_keywords(event) else event.topics
+    return [*(TurnTopic(topic) for topic in noted), TurnTopic(keywords=tuple(event.keywords))]
+
+
 def name_by_keywords(
     events: Sequence[Event],
     turns: Sequence[Turn],

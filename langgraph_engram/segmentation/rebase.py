@@ -9,13 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
-from langgraph_engram.segmentation.events import (
-    EventBuilder,
-    TurnTopic,
-    is_named_by_keywords,
-    previous_event,
-    relink_boundary,
-)
+from langgraph_engram.segmentation.events import EventBuilder, previous_event, relink_boundary, topics_of
 from langgraph_engram.stores.index import ScopeIndex
 
 
@@ -116,9 +110,7 @@ def _joined(builder: EventBuilder, index: ScopeIndex, stored: Event, own: Event)
     if not set(stored.turn_ids) <= set(own.turn_ids):
         joined = stored
         if new := stored_turns(index, [turn_id for turn_id in own.turn_ids if turn_id not in stored.turn_ids]):
-            noted = [] if is_named_by_keywords(own) else own.topics
-            topics = [TurnTopic(topic=topic) for topic in noted] + [TurnTopic(keywords=tuple(own.keywords))]
-            joined = builder.extend(stored, new, topics)
+            joined = builder.extend(stored, new, topics_of(own))
     joined = joined.model_copy(update={"status": "closed" if "closed" in (stored.status, own.status) else "open"})
     turns = stored_turns(index, joined.turn_ids)
     ids = [turn.turn_id for turn in turns]

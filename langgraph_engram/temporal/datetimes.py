@@ -159,19 +159,16 @@ def yearly(make: Callable[[int], Period], today: date) -> Iterator[Period]:
 
 def choose(which: Which, ordered: Sequence[Period], today: date) -> Period | None:
     """Return one of several ordered occurrences; None if there is no such one."""
-
-    def distance(period: Period) -> int:
-        return days_between(period, today)
-
-    running = [period for period in ordered if distance(period) == 0]
-    of_this_year = [period for period in ordered if period.first.year == today.year]
+    nearest = sorted(ordered, key=lambda period: days_between(period, today))
+    running = [period for period in nearest if days_between(period, today) == 0]
+    of_this_year = [period for period in nearest if period.first.year == today.year]
     chosen: dict[Which, list[Period]] = {
         "last": [period for period in ordered if period.last < today][-1:],
         "recent": [period for period in ordered if period.first <= today][-1:],
-        "this": sorted(running or of_this_year or ordered, key=distance)[:1],
-        "nearest": sorted(ordered, key=distance)[:1],
-        "coming": [period for period in ordered if period.last >= today][:1],
-        "next": [period for period in ordered if period.first > today][:1],
+        "this": running or of_this_year or nearest,
+        "nearest": nearest,
+        "coming": [period for period in ordered if period.last >= today],
+        "next": [period for period in ordered if period.first > today],
     }
     return next(iter(chosen[which]), None)
 

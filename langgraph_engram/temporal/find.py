@@ -82,11 +82,6 @@ class TimeMention:
         """Return the time, in UTC, both ends included."""
         return self.period.interval
 
-    @property
-    def granularity(self) -> Granularity:
-        """Return how long it is."""
-        return self.period.granularity
-
 
 def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
     """Find the times that a text mentions, in order, not overlapping; an impossible or uncertain date is none.
@@ -108,7 +103,7 @@ def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | Non
     for mention in find_times(text, clock, date_order):
         is_clear = NUMBERS_ALONE.fullmatch(mention.text) or (mention.relative and not VAGUE.search(mention.text))
         if clock and is_clear and not BRACKET.match(text, mention.end_char):
-            meanings = [format_interval(mention.interval, mention.granularity), _format_distance(mention, clock)]
+            meanings = [format_interval(mention.interval, mention.period.granularity), _format_distance(mention, clock)]
             parts.append(f"{text[done : mention.end_char]} ({', '.join(filter(None, meanings))})")
             done = mention.end_char
     return "".join([*parts, text[done:]])
@@ -232,7 +227,7 @@ def _changed(period: Period, match: re.Match[str]) -> Period | None:
 
 def _format_distance(mention: TimeMention, clock: datetime) -> str:
     """Return how long before the clock a past week, weekend or weekday was: "the Friday before"; else nothing."""
-    first, unit, today = mention.period.first, mention.granularity, clock.date()
+    first, unit, today = mention.period.first, mention.period.granularity, clock.date()
     days = (today - first).days
     if mention.period.last >= today or not UNIT_NAMED.search(mention.text):
         return ""
@@ -254,7 +249,7 @@ def _limit_of(query: str, mention: TimeMention) -> tuple[int, int, datetime | No
         kind = "since"
     if onwards and kind == "since":
         last_char = onwards.end()
-    second, wider = timedelta(seconds=1), timedelta(days=WIDER[mention.granularity])
+    second, wider = timedelta(seconds=1), timedelta(days=WIDER[mention.period.granularity])
     limits: dict[str | None, tuple[datetime | None, datetime | None]] = {
         "before": (None, start - second),
         "after": (end + second, None),

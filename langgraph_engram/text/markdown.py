@@ -147,9 +147,8 @@ def _block(kind: BlockKind, lines: Sequence[str]) -> Block:
 
 def _heads(heading: Block, after: Block) -> bool:
     """Return whether a heading has words, not too many, and something under it."""
-    if after is END or (after.kind == "heading" and after.level <= heading.level):
-        return False
-    return 0 < len(heading.heading) <= MAX_OPENING
+    is_empty = after is END or (after.kind == "heading" and after.level <= heading.level)
+    return not is_empty and 0 < len(heading.heading) <= MAX_OPENING
 
 
 def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:
