@@ -43,7 +43,10 @@ class AppliedDecisions:
 
 def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], stored: RecordIndex) -> AppliedDecisions:
     """Carry out the decisions that hold on a run's own records and on stored ones. Doing it again changes nothing."""
-    own = {record.record_id: _with_stored_conflicts(record, stored) for record in records}
+    own = {record.record_id: record for record in records}
+    # Another run may have linked records of this one once they were stored.
+    linked = {record_id: found.conflicts_with for record_id in own if (found := stored.get(record_id))}
+    own |= {key: own[key].model_copy(update={"conflicts_with": others}) for key, others in linked.items()}
     outdated = [proposal.decision for proposal in proposals if _is_outdated(proposal.decision, own, stored)]
     holding = [proposal for proposal in proposals if proposal.decision not in outdated]
     changed: dict[str, Record] = {}
@@ -169,20 +172,15 @@ def conflicts_among(decisions: Iterable[Decision]) -> dict[str, list[str]]:
     """Return the ids that each record is linked to by decisions that stand, oldest decision first."""
     linked: dict[str, list[str]] = {}
     for decision in decisions:
-        for record_id in decision.pair if decision.action == "CONFLICT" and decision.undone_at is None else ():
-            linked.setdefault(record_id, []).extend(other for other in decision.pair if other != record_id)
+        if decision.action == "CONFLICT" and decision.undone_at is None:
+            for record_id in decision.pair:
+                linked.setdefault(record_id, []).extend(other for other in decision.pair if other != record_id)
     return linked
 
 
 def as_active(record: Record) -> Record:
     """Return a merged or superseded record as it was before."""
     return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
-
-
-def _with_stored_conflicts(record: Record, stored: RecordIndex) -> Record:
-    """Return a record of a run with the conflicts that another run may have linked once it was stored."""
-    found = stored.get(record.record_id)
-    return record.model_copy(update={"conflicts_with": found.conflicts_with}) if found else record
 
 
 def _undone(record: Record | None, decision: Decision) -> Record | None:

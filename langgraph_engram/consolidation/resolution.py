@@ -62,18 +62,13 @@ class ClusterResolver:
             resolution
             for batch, answer in answered
             for number, cluster in enumerate(batch, start=1)
-            for resolution in resolve_cluster(
-                cluster, [verdict for verdict in answer.verdicts if verdict.cluster == number]
-            )
+            for resolution in resolve_cluster(cluster, [said for said in answer.verdicts if said.cluster == number])
         ]
 
 
 def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
     """Return the run's own and the stored records of each set of ids, oldest first; what is gone leaves its cluster."""
-    found = (
-        [record for record_id in ids if (record := own.get(record_id) or index.records.get(record_id))]
-        for ids in linked
-    )
+    found = ([record for key in ids if (record := own.get(key) or index.records.get(key))] for ids in linked)
     return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
 
 
@@ -109,10 +104,7 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     for verdict in verdicts:
         numbers = sorted(set(verdict.members)) or list(range(1, len(records) + 1))
         replaced = {"MERGE": {*numbers}, "SUPERSEDE": {*numbers[:-1]}}.get(verdict.action, set())
-        is_unknown, is_taken = numbers[0] < 1 or numbers[-1] > len(records), gone & {*numbers} or taken & replaced
-        objection = (
-            NO_SUCH_MEMBER if is_unknown else ONE_MEMBER if len(numbers) < 2 else NAMED_TWICE if is_taken else ""
-        )
+        objection = _objection(numbers, len(records)) or (NAMED_TWICE if gone & {*numbers} or taken & replaced else "")
         if objection or verdict.action == "KEEP_BOTH":
             notes.append(objection or verdict.reason)
             continue
@@ -126,6 +118,12 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     if len(taken) < len(records) and len(staying) > 1:
         resolutions.append(Resolution(staying, "KEEP_BOTH", notes[0] if notes else OTHERS_STAY))
     return resolutions
+
+
+def _objection(numbers: Sequence[int], most: int) -> str:
+    if numbers[0] < 1 or numbers[-1] > most:
+        return NO_SUCH_MEMBER
+    return ONE_MEMBER if len(numbers) < 2 else ""
 
 
 @dataclass(frozen=True)

@@ -81,10 +81,7 @@ class TurnBatch:
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
 ) -> list[TurnBatch]:
-    """Batch those turns of a run's events that somebody spoke, each batch beside `context_turns` of its session.
-
-    What holds nothing but small talk is left out.
-    """
+    """Batch the turns that are read of a run's events, in order; what holds nothing but small talk is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
     in_passages = frozenset(turn.turn_id for turn in turns if has_passages(turn, settings))
     batches: list[TurnBatch] = []

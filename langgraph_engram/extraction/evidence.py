@@ -285,11 +285,9 @@ def _is_named(name: str, said: Collection[str]) -> bool:
 
 def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) -> str:
     """Return which stored record an assistant repeats, nearly word for word; empty if none, or if a user spoke."""
-    if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
-        return ""
     speakers = {name for turn in sources for name in content_stems(turn.speaker)}
     stems = set(content_stems(record.content)) - speakers
-    if not stems:
+    if not (stems and sources and len(index.records)) or any(turn.role == "user" for turn in sources):
         return ""
     least = RECYCLED_SHARE * len(stems)
     held_by = index.records.lexical.count_matches(stems)

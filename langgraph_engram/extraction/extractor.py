@@ -28,8 +28,6 @@ LEAST_SENTENCES = 8
 """Statements from which on an answer that leaves nearly all of them out is poor."""
 LEAST_COVERED = 0.2
 """Share of the statements that a usable answer covers."""
-
-
 Reading: TypeAlias = EventReading | Extraction | SourcedSentences
 Answer: TypeAlias = Reading | SentenceLabels
 
@@ -147,10 +145,7 @@ class Extractor:
 
 
 def is_too_hard(batch: TurnBatch, result: LLMResult[Answer]) -> bool:
-    """Return whether a question was too much for its model: the answer is poor or malformed, or did not come in time.
-
-    A model that could not be reached, or refused, has shown nothing.
-    """
+    """Return whether an answer is poor, malformed or late; a model out of reach, or one that refuses, shows nothing."""
     if result.failure:
         return result.failure.kind in ("invalid", "timeout", "too_long")
     if result.answer is None or isinstance(result.answer, SentenceLabels):

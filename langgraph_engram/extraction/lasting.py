@@ -84,7 +84,7 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
 
 def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
     """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return turn.role == "user" and (people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user"))
+    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:

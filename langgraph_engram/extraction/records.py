@@ -207,6 +207,7 @@ def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[S
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy."""
+    # Small models change a word or the speaker's name, and cite a sentence beside the one that they copy.
     speakers = "|".join(re.escape(name) for name in {sentence.turn.speaker for sentence in sentences})
     parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
     telling = [part for part in parts if len(words(part)) >= LEAST_COPIED]

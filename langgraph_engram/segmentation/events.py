@@ -170,9 +170,6 @@ def _distinct(texts: Sequence[str]) -> list[str]:
     return list(first.values())
 
 
-DAY = timedelta(days=1)
-
-
 class Transition(NamedTuple):
     """An event and the one before it, where there is one."""
 
@@ -196,7 +193,7 @@ class Transition(NamedTuple):
     @property
     def gap(self) -> str:
         """Return the days between the two in words; empty for less than one."""
-        days = (self.gap_seconds or 0.0) / DAY.total_seconds()
+        days = timedelta(seconds=self.gap_seconds or 0.0) / timedelta(days=1)
         return "" if days < 1 else "1 day" if round(days) == 1 else f"{round(days)} days"
 
     def text(self, first_turns: Sequence[Turn]) -> str:

@@ -83,12 +83,8 @@ def rebase_boundaries(
     before = dict(zip((event.event_id for event in ordered), [None, *ordered], strict=False))
     written = {boundary.boundary_id for boundary in own}
     others = (found for found in index.boundaries.in_session(session_id) if found.boundary_id not in written)
-    return [
-        _relinked(found, before[found.to_event_id], every[found.to_event_id], index)
-        if _is_moved(found, before)
-        else found
-        for found in [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
-    ]
+    found = [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
+    return [_relinked(boundary, before, every, index) for boundary in found]
 
 
 def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
@@ -143,6 +139,11 @@ def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
     return boundary.from_event_id != earlier.event_id if earlier else boundary.from_event_id in before
 
 
-def _relinked(boundary: Boundary, earlier: Event | None, later: Event, index: ScopeIndex) -> Boundary:
+def _relinked(
+    boundary: Boundary, before: Mapping[str, Event | None], events: Mapping[str, Event], index: ScopeIndex
+) -> Boundary:
+    if not _is_moved(boundary, before):
+        return boundary
+    earlier, later = before[boundary.to_event_id], events[boundary.to_event_id]
     first_turns = stored_turns(index, later.turn_ids)[:1]
     return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)

@@ -17,9 +17,6 @@ from langgraph_engram.segmentation.boundary_model import BoundaryDetector
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, transitions
 from langgraph_engram.stores.index import ScopeIndex
 
-CONTEXT_TURNS = 2
-"""Turns before an event that are read with it, but are never a source."""
-
 
 @dataclass(frozen=True)
 class Segmentation:
@@ -105,6 +102,7 @@ class Segmenter(ABC):
     """Cut turns into events."""
 
     context_turns: int = 0
+    """Turns before an event that are read with it, but are never a source."""
     limits = SummaryLimits()
 
     @abstractmethod
@@ -120,14 +118,14 @@ class LearnedSegmenter(Segmenter):
     max_turns: int
     """Turns from which an event is closed whatever its topic."""
     has_boundaries: bool = True
-    context_turns = CONTEXT_TURNS
+    context_turns = 2
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the events of a session, named by their keywords, and the boundaries before the new ones."""
         turns = session.turns
         topics = BoundaryDetector(self.encoder).track(turns, session.stored) if turns else []
         cuts = session.cuts(topics, self.max_turns)
-        events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-CONTEXT_TURNS:])
+        events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-self.context_turns :])
         topic_of = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
         events = name_by_keywords(events, [*session.stored, *turns], topic_of)
         said = {turn.turn_id: turn for turn in turns}

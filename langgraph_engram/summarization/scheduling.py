@@ -172,8 +172,7 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
 def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     covered = set(record_links(index).narrated[0].tolist())
-    own = active_in(index, session_id)
-    return [record for record in own if index.records.position(record.record_id) not in covered]
+    return [own for own in active_in(index, session_id) if index.records.position(own.record_id) not in covered]
 
 
 def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:

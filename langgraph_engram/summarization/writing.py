@@ -54,12 +54,11 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits
     if first is None or not positions:
         return []
     scores = records.cosine(records.vectors[positions].mean(axis=0))
-    known = records.active & ~records.is_passage
-    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & known)
-    ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
-    seeds = [records.items[position] for position in ranked[: limits.seeds]]
+    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_passage)
+    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: limits.seeds]
+    seeds = [records.items[position] for position in nearest]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
-    beside = earlier[np.isin(groups[earlier], groups[ranked[: limits.seeds]])]
+    beside = earlier[np.isin(groups[earlier], groups[nearest])]
     return _expanded([records.items[position] for position in beside], seeds, limits.history_tokens)
 
 

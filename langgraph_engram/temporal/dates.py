@@ -219,10 +219,7 @@ def _full_year(word: str) -> int:
 def _in_year(
     match: re.Match[str], utterance: Utterance, make: Callable[[int], Period], *, needs_tense: bool = False
 ) -> Period | None:
-    """Make a period in the year that a match names or the sentence suggests; None where that is uncertain.
-
-    `make` raises ValueError for a year that lacks the period.
-    """
+    """Make a period in the year that a match names or the sentence suggests; None where that is uncertain."""
     year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():
         return make(_full_year(year))

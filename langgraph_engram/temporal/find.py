@@ -6,7 +6,7 @@ words around them: ranges, "early X", "the week of X". The rules for each kind o
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -28,7 +28,7 @@ NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Used where times that need a clock are dropped anyway."""
 CACHE_SIZE = 1024
 LONGEST_CACHED = 2_000
-"""Characters of the longest such text."""
+"""Characters of the longest text whose times are cached."""
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
 REACH = 48
@@ -135,7 +135,6 @@ def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
     if not limits:
         return None
     (first_char, _, start, end), (_, last_char, _, _) = limits[0], limits[-1]
-    text = query[first_char:last_char]
     closed = [(first, last) for _, _, first, last in limits if first and last]
     starts = [first for _, _, first, last in limits if first and not last]
     ends = [last for _, _, first, last in limits if last and not first]
@@ -145,7 +144,7 @@ def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
     latest, earliest = max(starts, default=None), min(ends, default=None)
     if not (latest and earliest and latest > earliest):
         start, end = latest, earliest
-    return TimeConstraint(text=text, start=start, end=end)
+    return TimeConstraint(text=query[first_char:last_char], start=start, end=end)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -158,8 +157,11 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
 
 def _claim(utterance: Utterance) -> list[TimeMention]:
     """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
-    matches = [(*match.span("span"), rule, match) for rule, match in _matches(utterance.text)]
-    taken = bytearray(len(utterance.text))
+    text = utterance.text
+    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
+    rules = chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words))
+    matches = [(*match.span("span"), rule, match) for rule in rules for match in rule.pattern.finditer(text)]
+    taken = bytearray(len(text))
     found = []
     for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
         if any(taken[start:end]):
@@ -169,12 +171,6 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
             names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
             found.append(TimeMention(start, end, match["span"], period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
-
-
-def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
-    for rule in chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words)):
-        yield from ((rule, match) for match in rule.pattern.finditer(text))
 
 
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:

@@ -173,18 +173,15 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
             opened.append(block.text)
             continue
         names = tuple(heading.heading for heading in path)
-        for text in _cut(block):
+        for text in _cut(block.text):
             yield _Part(names, text, "\n".join(opened), block.introduces)
             opened = []
 
 
-def _cut(block: Block) -> Iterator[str]:
+def _cut(text: str) -> list[str]:
     """Cut a block that is too large at its lines, and a line at its sentences."""
-    if len(block.text) <= MAX_PASSAGE:
-        yield block.text
-        return
-    lines = block.text.split("\n")
-    yield from _packed((piece for line in lines for piece in _packed(pieces_of(line, MAX_PASSAGE), " ")), "\n")
+    lines = (piece for line in text.split("\n") for piece in _packed(pieces_of(line, MAX_PASSAGE), " "))
+    return [text] if len(text) <= MAX_PASSAGE else _packed(lines, "\n")
 
 
 def _introduced(parts: Iterable[_Part]) -> list[_Part]:
