@@ -1,9 +1,7 @@
 """Carry out what was decided on records: merge them into one, let the newest supersede the others, or link them.
 
-Nothing is deleted. Between a decision and its commit lie whatever wait there is for a person, and any crash that the
-run comes back from; other runs may have written since it looked. A decision about a record that was changed or
-forgotten meanwhile is never carried out. The run decides anew, and where it may not, the turns of its records are
-pending.
+Nothing is deleted. Other runs may have written since the decision: one about a record that was changed or forgotten
+meanwhile is never carried out. The run decides anew, and where it may not, the turns of its records are pending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,7 +43,10 @@ class AppliedDecisions:
 
 def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], stored: RecordIndex) -> AppliedDecisions:
     """Carry out the decisions that hold on a run's own records and on stored ones. Doing it again changes nothing."""
-    own = {record.record_id: _with_stored_conflicts(record, stored) for record in records}
+    own = {record.record_id: record for record in records}
+    # Another run may have linked records of this one once they were stored.
+    linked = {record_id: found.conflicts_with for record_id in own if (found := stored.get(record_id))}
+    own |= {key: own[key].model_copy(update={"conflicts_with": others}) for key, others in linked.items()}
     outdated = [proposal.decision for proposal in proposals if _is_outdated(proposal.decision, own, stored)]
     holding = [proposal for proposal in proposals if proposal.decision not in outdated]
     changed: dict[str, Record] = {}
@@ -182,12 +183,6 @@ def as_active(record: Record) -> Record:
     return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
 
 
-def _with_stored_conflicts(record: Record, stored: RecordIndex) -> Record:
-    """Return a record of a run with the conflicts that another run may have linked once it was stored."""
-    found = stored.get(record.record_id)
-    return record.model_copy(update={"conflicts_with": found.conflicts_with}) if found else record
-
-
 def _undone(record: Record | None, decision: Decision) -> Record | None:
     """Return a stored record as it was before this decision, where a commit that was cut off has changed it."""
     is_marked = record is not None and record.superseded_by is not None and record.superseded_by == decision.result_id
@@ -195,10 +190,7 @@ def _undone(record: Record | None, decision: Decision) -> Record | None:
 
 
 def _is_outdated(decision: Decision, own: Collection[str], stored: RecordIndex) -> bool:
-    """Return whether a record is gone, or no longer active but by the decision itself, in a commit that was cut off.
-
-    To keep both is true of whatever became of either.
-    """
+    """Return whether a record is gone, or was marked by another decision; keeping both holds whatever became of it."""
     found = {record_id: stored.get(record_id) for record_id in decision.pair}
     if any(record is None and record_id not in own for record_id, record in found.items()):
         return True

@@ -1,14 +1,12 @@
 """Pair near-duplicate records: same type, then shared keywords, then close meaning (DimMem section 3.4).
 
-Each new record is compared with the scope index, never all with all: posting lists for the keywords, one product for
-the vectors. Two records that set one slot of one person to different values are rivals, though they may share no word.
-Wishes of one kind are compared by meaning alone: they are few, and a later one on the same matter takes
-the place of the earlier (docs/decisions/0011).
+Each new record is compared with the scope index, never all with all. Two records that set one slot of one person to
+different values are rivals, though they may share no word. Wishes of one kind are compared by meaning alone: they are
+few, and a later one on the same matter takes the place of the earlier (docs/decisions/0011).
 
-Pairs that need no decision are ruled out, and counted. What is no statement cannot be updated: a question, praise of
-the listener, an image. Two sentences of one turn are two things, and so are what two people say, unless the later says
-that something has changed, and two episodes at times that do not meet. What remains must share words that say something
-in its scope, or say that something has changed.
+Pairs that need no decision are ruled out, and counted: what is no statement, two sentences of one turn, what two people
+say, unless the later says that something has changed, two episodes at times that do not meet, and what shares few words
+that say something in its scope.
 """
 
 from collections import Counter
@@ -26,15 +24,7 @@ from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.statements import (
-    is_question,
-    own_words,
-    shows_image,
-    slot_in,
-    speaks_of_self,
-    speaks_to_listener,
-    states_change,
-)
+from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
 from langgraph_engram.text.tokens import content_stems, words
 
 DECIDED = "decided before"
@@ -128,12 +118,11 @@ class ComparisonSet:
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        records = self.records
-        own = slot_in(records[position])
+        own = slot_in(self.records[position])
         if own is None:
             return np.empty(0, dtype=np.intp)
         holders = self._earlier(self.slots, own.key, position)
-        slots = (slot_in(records[holder]) for holder in holders.tolist())
+        slots = (slot_in(self.records[holder]) for holder in holders.tolist())
         return holders[[slot is not None and slot.value != own.value for slot in slots]]
 
     def wishes_alike(self, position: int) -> Positions:
@@ -221,14 +210,16 @@ class PairFinder:
         index = self.store.index(scope)
         old = _old_active(index, new)
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
-        compared = ComparisonSet.of(index.records, old, new, encoded)
-        matches, comparisons = self._compare(self.narrowed(compared, index))
+        compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
+        of_new = np.flatnonzero(compared.comparable[len(index.records) :]) + len(index.records)
+        found = [self.alike(compared, position) for position in of_new.tolist()]
+        matches = [match for near, _ in found for match in near]
         pairs, ruled_out = self.triage(matches, index, new)
         undecided = _undecided(pairs, index)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
             possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
-            compared=comparisons,
+            compared=sum(count for _, count in found),
             alike=len(matches),
             ruled_out={reason: count for reason, count in ruled_out.items() if count},
         )
@@ -246,11 +237,7 @@ class PairFinder:
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
     def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
-        """Return the earlier records that a new one resembles, and how many vectors were compared.
-
-        They pass both thresholds, set the same slot to another value, or are wishes of its kind and close
-        in meaning.
-        """
+        """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
         near = compared.with_shared_keywords(position, self.settings.jaccard)
         rivals, wishes = compared.rivals(position), compared.wishes_alike(position)
         others = np.union1d(np.union1d(near, rivals), wishes)
@@ -275,16 +262,6 @@ class PairFinder:
             else:
                 pairs.append(match.pair)
         return pairs, ruled_out
-
-    def _compare(self, compared: ComparisonSet) -> tuple[list[NearDuplicate], int]:
-        first_new = len(compared.stored)
-        matches: list[NearDuplicate] = []
-        comparisons = 0
-        for position in np.flatnonzero(compared.comparable[first_new:]) + first_new:
-            found, count = self.alike(compared, int(position))
-            matches += found
-            comparisons += count
-        return matches, comparisons
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
@@ -320,13 +297,11 @@ def _keyword_terms(record: Record) -> list[str]:
 
 
 def _slot_terms(record: Record) -> list[str]:
-    slot = slot_in(record)
-    return [slot.key] if slot else []
+    return [slot.key] if (slot := slot_in(record)) else []
 
 
 def _wish_terms(record: Record) -> list[str]:
-    wish = wish_in(record)
-    return [wish] if wish else []
+    return [wish] if (wish := wish_in(record)) else []
 
 
 def wish_in(record: Record) -> str:
@@ -348,22 +323,13 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
         return TWO_SPEAKERS
     if wish_in(older) and wish_in(older) == wish_in(newer):
         return ""
-    if changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS:
-        return ""
-    return LITTLE_SHARED
+    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
+    return "" if shares_enough else LITTLE_SHARED
 
 
 def common_from(records: int) -> float:
     """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
     return max(float(COMMON_FLOOR), COMMON_SHARE * records)
-
-
-def states_something(record: Record) -> bool:
-    """Return whether a record may change: it lasts, or is no question, no image, and more than praise."""
-    if record.lasting:
-        return True
-    said = own_words(record.content, record.speaker)
-    return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
 
 
 def are_apart_in_time(first: Record, second: Record) -> bool:

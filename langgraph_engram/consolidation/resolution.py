@@ -33,7 +33,6 @@ LINE_TOKENS = 25
 Cluster: TypeAlias = tuple[Record, ...]
 """Records that resemble one another, oldest first."""
 ClusterBatch: TypeAlias = tuple[Cluster, ...]
-"""Clusters that share a question."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +62,21 @@ class ClusterResolver:
             resolution
             for batch, answer in answered
             for number, cluster in enumerate(batch, start=1)
-            for resolution in resolve_cluster(
-                cluster, [verdict for verdict in answer.verdicts if verdict.cluster == number]
-            )
+            for resolution in resolve_cluster(cluster, [said for said in answer.verdicts if said.cluster == number])
         ]
 
 
 def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
     """Return the run's own and the stored records of each set of ids, oldest first; what is gone leaves its cluster."""
-    found = (
-        [record for record_id in ids if (record := own.get(record_id) or index.records.get(record_id))]
-        for ids in linked
-    )
+    found = ([record for key in ids if (record := own.get(key) or index.records.get(key))] for ids in linked)
     return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
 
 
 def connected_ids(pairs: Sequence[Pair], most: int) -> list[list[str]]:
     """Return the connected sets of records (union-find), each sorted, in the order of their first id.
 
-    It is the same for every order of pairs. The closest pairs are joined first, and a pair whose clusters would make
-    one of more than `most` records joins nothing: a large cluster comes apart at its weakest links. A record all of
-    whose pairs lead into full clusters stands in none. The parts meet again when a later record resembles both.
+    The closest pairs are joined first, whatever their order, and a pair whose clusters would make one of more than
+    `most` records joins nothing: a large cluster comes apart at its weakest links.
     """
     members: dict[str, list[str]] = {}
     for pair in sorted(pairs, key=lambda pair: (-pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id)):

@@ -63,8 +63,8 @@ class TurnBatch:
     @property
     def without_long_replies(self) -> "TurnBatch":
         """Return the batch without the turns of an assistant that are kept as passages."""
-        turns = [turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages]
-        return self._with_turns(turns, self.context)
+        turns = (turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages)
+        return replace(self, turns=tuple(turns))
 
     @property
     def halves(self) -> "list[TurnBatch]":
@@ -74,25 +74,14 @@ class TurnBatch:
 
     def _part(self, start: int, end: int) -> "TurnBatch":
         session_id = self.turns[start].session_id
-        earlier = [turn for turn in (*self.context, *self.turns[:start]) if turn.session_id == session_id]
-        return self._with_turns(self.turns[start:end], earlier[-max(1, len(self.context)) :])
-
-    def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "TurnBatch":
-        return replace(self, turns=tuple(turns), context=tuple(context))
+        earlier = tuple(turn for turn in (*self.context, *self.turns[:start]) if turn.session_id == session_id)
+        return replace(self, turns=self.turns[start:end], context=earlier[-max(1, len(self.context)) :])
 
 
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
 ) -> list[TurnBatch]:
-    """Batch the turns of events that are to be extracted from; what holds nothing but small talk is left out.
-
-    Args:
-        index: What is stored of the scope.
-        events: The run's events, in order.
-        turns: The turns to extract from; those that nobody spoke are left out.
-        settings: How much shares a call, and whether an assistant's turns are read.
-        context_turns: Turns of the session just before a batch that are read beside it.
-    """
+    """Batch the turns that are read of a run's events, in order; what holds nothing but small talk is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
     in_passages = frozenset(turn.turn_id for turn in turns if has_passages(turn, settings))
     batches: list[TurnBatch] = []
@@ -102,12 +91,11 @@ def batch_events(
         if not core:
             continue
         size = sum(count_tokens(turn.indexed_text) for turn in core)
-        shares = bool(batches) and held + size <= settings.call_tokens
-        if shares and core[0].session_id != batches[-1].turns[-1].session_id:
-            shares = not _before(index, turns, core[0], context_turns, settings)
-        if not shares:
-            context = _before(index, turns, core[0], context_turns, settings)
-            batches.append(TurnBatch((), tuple(context), {}, in_passages=in_passages))
+        fits = bool(batches) and held + size <= settings.call_tokens
+        goes_on = fits and core[0].session_id == batches[-1].turns[-1].session_id
+        context = () if goes_on else tuple(_before(index, turns, core[0], context_turns, settings))
+        if not fits or context:
+            batches.append(TurnBatch((), context, {}, in_passages=in_passages))
             held = 0
         held += size
         batch = batches[-1]

@@ -1,10 +1,8 @@
 """Verify records against what their extraction was shown: numbers, names, dates, words, speakers, denials.
 
-What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing:
-who reads them together names the concert of one sentence by the day that the sentence before gave it. Such a turn joins
-the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that nobody near its
-sources said is left out. What an assistant says that a stored record holds already is recycled memory, and no new
-record.
+What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing;
+such a turn joins the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that
+nobody near its sources said is left out. What an assistant says that a stored record holds already is no new record.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -35,7 +33,6 @@ HALF = 0.5
 NEAR = 2
 """Turns before a source whose names its pronouns may stand for, whatever else they say."""
 ADDRESSING = frozenset(("you", "your", "yours"))
-"""Words by which a sentence speaks of its listener."""
 NEGATING = frozenset(("no", "not", "never", "t"))
 """Words that negate by themselves; the last is what `words` makes of "won't"."""
 YEAR_DIGITS = 4
@@ -62,18 +59,17 @@ def verify_records(
         read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
     verified: list[Record] = []
     for record in records:
+        if record.is_passage:
+            verified.append(record)
+            continue
         core, read = read_with.get(record.event_id, ([], []))
         shown = [turn for turn in read if turn.session_id == record.session_id]
         shown += _turns(index, nearby.get(record.event_id, []))
-        verified.append(record if record.is_passage else _verified(record, index, shown, core))
+        sources = _turns(index, record.source_turn_ids)
+        found = verify_record(record, sources, shown, core)
+        reason = recycled_reason(found, sources, index) if found.status == "active" else ""
+        verified.append(_quarantined(found, reason) if reason else found)
     return verified
-
-
-def _verified(record: Record, index: ScopeIndex, shown: Sequence[Turn], core: Collection[str]) -> Record:
-    sources = _turns(index, record.source_turn_ids)
-    verified = verify_record(record, sources, shown, core)
-    reason = recycled_reason(verified, sources, index) if verified.status == "active" else ""
-    return _quarantined(verified, reason) if reason else verified
 
 
 def _turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
@@ -122,9 +118,7 @@ class _Detail:
     about: frozenset[str]
     """Stems of which another turn that gives it holds one, where it speaks of the same."""
     is_said_by: Callable[["TurnSupport"], bool]
-    """Whether a turn says it."""
     is_implied_by: Callable[["TurnSupport"], bool] = lambda _: False
-    """Whether a source implies it."""
 
 
 @dataclass(frozen=True)
@@ -150,10 +144,10 @@ class _Claim:
 
     def happened(self) -> _Detail | None:
         """Return when it happened, as a detail; None where it does not say."""
-        if self.record.event_start is None or self.record.event_end is None:
+        start, end = self.record.event_start, self.record.event_end
+        if start is None or end is None:
             return None
-        time = Interval(start=self.record.event_start, end=self.record.event_end)
-        return _date(time.start.date().isoformat(), time, self._stems)
+        return _date(start.date().isoformat(), Interval(start=start, end=end), self._stems)
 
     def evidence_for(self, detail: _Detail) -> list[Turn] | None:
         """Return the turns that a detail rests on beside the sources, often none; None if nobody says it."""
@@ -173,8 +167,8 @@ class _Claim:
     def misattribution(self) -> str:
         """Return whom the record is about by mistake: it says of one speaker what another said of themselves.
 
-        It names a participant who spoke no source, and nobody who did, while the sentence that it is closest to is in
-        the first person, and neither mentions nor addresses that participant.
+        It names nobody who spoke a source, and the sentence closest to it is in the first person and does not mention
+        or address whom it names.
         """
         named = {*words(self.record.content)}
         speakers = dict.fromkeys(turn.speaker for turn in self.sources)
@@ -206,12 +200,9 @@ class _Claim:
     def supported_dimensions(self) -> dict[str, object]:
         """Return the place, reason, purpose and keywords, as far as somebody near the sources said them."""
         record = self.record
-        return {
-            "location": record.location if self._is_said(record.location, 1.0) else "",
-            "reason": record.reason if self._is_said(record.reason, HALF) else "",
-            "purpose": record.purpose if self._is_said(record.purpose, HALF) else "",
-            "keywords": [word for word in record.keywords if self._is_said(word, HALF)],
-        }
+        noted = {"location": (record.location, 1.0), "reason": (record.reason, HALF), "purpose": (record.purpose, HALF)}
+        said = {name: text if self._is_said(text, least) else "" for name, (text, least) in noted.items()}
+        return {**said, "keywords": [word for word in record.keywords if self._is_said(word, HALF)]}
 
     def _is_said(self, text: str, least: float) -> bool:
         stems = set(content_stems(text))
@@ -237,15 +228,13 @@ class _Claim:
 
     @cached_property
     def _dates(self) -> list[TimeMention]:
-        """Return the dates that it writes out."""
         return find_times(self.record.content, None)
 
     @cached_property
     def _undated(self) -> str:
-        """Return its content without the dates."""
         text = self.record.content
         for date in self._dates:
-            text = text[: date.start_char] + " " * (date.end_char - date.start_char) + text[date.end_char :]
+            text = text[: date.start_char] + " " * len(date.text) + text[date.end_char :]
         return text
 
     @cached_property
@@ -272,22 +261,21 @@ def _number(number: str, about: frozenset[str]) -> _Detail:
 
 
 def _name(part: str, about: frozenset[str]) -> _Detail:
-    stems = {stem(word) for word in words(part)}
+    stems = {*map(stem, words(part))}
     return _Detail("name", part, about, lambda said: part.casefold() in said.text or not said.stems.isdisjoint(stems))
 
 
 def _date(text: str, time: Interval, about: frozenset[str]) -> _Detail:
     names = {word for word in content_stems(text) if not word.isdigit()}
 
-    def is_said_by(turn: TurnSupport) -> bool:
-        return any(mentioned.meets(time) for mentioned in turn.times)
-
     def is_implied_by(source: TurnSupport) -> bool:
         is_spelled_out = not missing_number(NUMBER.findall(text), source.numbers) and names <= source.stems
         said_on = source.said_at.date() if source.said_at else None
         return is_spelled_out or (said_on is not None and time.start.date() <= said_on <= time.end.date())
 
-    return _Detail("date", text, about, is_said_by, is_implied_by)
+    return _Detail(
+        "date", text, about, lambda said: any(time.meets(mentioned) for mentioned in said.times), is_implied_by
+    )
 
 
 def _is_named(name: str, said: Collection[str]) -> bool:
@@ -296,16 +284,10 @@ def _is_named(name: str, said: Collection[str]) -> bool:
 
 
 def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) -> str:
-    """Return which stored record this one recycles; empty if it says anything of its own.
-
-    What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
-    is never recycled.
-    """
-    if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
-        return ""
+    """Return which stored record an assistant repeats, nearly word for word; empty if none, or if a user spoke."""
     speakers = {name for turn in sources for name in content_stems(turn.speaker)}
     stems = set(content_stems(record.content)) - speakers
-    if not stems:
+    if not (stems and sources and len(index.records)) or any(turn.role == "user" for turn in sources):
         return ""
     least = RECYCLED_SHARE * len(stems)
     held_by = index.records.lexical.count_matches(stems)
@@ -332,7 +314,6 @@ class TurnSupport:
     numbers: frozenset[str]
     """Numbers in digits, those that are spelled out included."""
     times: tuple[Interval, ...]
-    """The times it mentions."""
     said_at: datetime | None
     """When it was said, by the speaker's own clock."""
 
@@ -343,13 +324,11 @@ class SentenceSupport:
 
     words: frozenset[str]
     stems: frozenset[str]
-    """Its content stems."""
     affirmed: frozenset[str]
     """Those of the clauses that are not negated; the others are denied."""
     denies: bool
     """Whether it negates anything, were it only by "not"."""
     of_self: bool
-    """Whether it speaks in the first person."""
 
 
 def support_of(turn: Turn) -> TurnSupport:
@@ -402,10 +381,5 @@ def read_sentences(text: str) -> tuple[SentenceSupport, ...]:
 def _sentence_support(sentence: str) -> SentenceSupport:
     stems, stated = frozenset(content_stems(sentence)), frozenset(content_stems(affirmed(sentence)))
     said = frozenset(words(sentence))
-    return SentenceSupport(
-        words=said,
-        stems=stems,
-        affirmed=stated,
-        denies=stems > stated or not NEGATING.isdisjoint(said),
-        of_self=speaks_of_self(sentence),
-    )
+    denies = stems > stated or not NEGATING.isdisjoint(said)
+    return SentenceSupport(said, stems, stated, denies, speaks_of_self(sentence))

@@ -22,17 +22,13 @@ from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
 LABELLED_SENTENCES = 25
-"""Sentences labelled in one call."""
 MOST_TURNS = 3
 """Turns that one record may rest on and still be about one thing."""
 LEAST_SENTENCES = 8
 """Statements from which on an answer that leaves nearly all of them out is poor."""
 LEAST_COVERED = 0.2
 """Share of the statements that a usable answer covers."""
-
-
 Reading: TypeAlias = EventReading | Extraction | SourcedSentences
-"""An answer that holds drafts of records."""
 Answer: TypeAlias = Reading | SentenceLabels
 
 
@@ -89,20 +85,13 @@ class Extractor:
     """What is asked of each batch; nothing where no records are kept."""
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Return the records of each view, batch and session, in order, and what it cost to ask for them.
-
-        They are made of what was said, whatever the model reads of it.
-        """
+        """Return the records of each view, batch and session, in order, and what it cost to ask for them."""
         answered = [(view, answer) for view in self.views for answer in self._ask(view, batches)]
         found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
         return found, entry_of("extract", [answer.result for _, answer in answered])
 
     def _ask(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        """Return the answers.
-
-        Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
-        little, and is asked to label from then on.
-        """
+        """Return the answers; until the model has shown that it can write, it is asked about one batch at a time."""
         if not view.may_label:
             return self._write(view, [replace(batch, small_talk=True) for batch in batches])
         if self.settings.method == "written":
@@ -147,11 +136,7 @@ class Extractor:
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
 
     def _note(self, written: _Answered, *, is_hard: bool) -> None:
-        """Note how an answer was, where it shows anything.
-
-        A time-out counts as `MOST_POOR` answers: a model too slow for one batch is too slow for the next, and each
-        costs the whole time-out again.
-        """
+        """Note how an answer was; a time-out counts as `MOST_POOR`, for each costs the whole time-out again."""
         failure = written.result.failure
         if is_hard:
             self.model.capability.note(poor=MOST_POOR if failure and failure.kind == "timeout" else 1)
@@ -160,10 +145,7 @@ class Extractor:
 
 
 def is_too_hard(batch: TurnBatch, result: LLMResult[Answer]) -> bool:
-    """Return whether a question was too much for its model: the answer is poor or malformed, or did not come in time.
-
-    A model that could not be reached, or refused, has shown nothing.
-    """
+    """Return whether an answer is poor, malformed or late; a model out of reach, or one that refuses, shows nothing."""
     if result.failure:
         return result.failure.kind in ("invalid", "timeout", "too_long")
     if result.answer is None or isinstance(result.answer, SentenceLabels):
@@ -191,22 +173,14 @@ def _statements(batch: TurnBatch) -> set[int]:
 
 
 def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
-    """Return what an answer says of each session of a batch: the records of drafts that cite its sentences.
-
-    One that cites two sessions is of both, and rests in each on what was said there alone; what cites nothing is of the
-    first.
-    """
-    batch, result = answered.batch, answered.result
-    noted: Sequence[Draft] = ()
-    if isinstance(result.answer, SentenceLabels):
-        noted = _labelled(batch, result.answer)
-    elif result.answer:
-        noted = result.answer.drafts
+    """Return what an answer says of each session of its batch: drafts count where they cite, or else in the first."""
+    batch, result, answer = answered.batch, answered.result, answered.result.answer
+    noted = _labelled(batch, answer) if isinstance(answer, SentenceLabels) else answer.drafts if answer else ()
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
     notes: dict[str, EventNote] = {}
-    if isinstance(result.answer, EventReading):
-        drafts += [("relational", relation) for relation in result.answer.relations]
-        notes = _notes(batch, result.answer.events)
+    if isinstance(answer, EventReading):
+        drafts += [("relational", relation) for relation in answer.relations]
+        notes = _notes(batch, answer.events)
     session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
     cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
     for kind, draft in drafts:
@@ -217,17 +191,13 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
     parts: list[Extracted] = []
     for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
         sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
-        own = cited_in.get(session_id, [])
-        records = build_records(scope_key, sentences, batch.event_of, own, view.dimensions)
+        records = build_records(scope_key, sentences, batch.event_of, cited_in.get(session_id, []), view.dimensions)
         parts.append(Extracted([*turns], records, notes, failure))
     return parts
 
 
 def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
-    """Return a draft without words of its own for each sentence that the model keeps, but for questions.
-
-    Its type is read off its words: the model's label is too rough for more than whether to keep it.
-    """
+    """Return a draft for each statement that the model keeps; labels are too rough to tell more of it."""
     kept = {label.number for label in answer.labels if label.label != "skip"} - {0}
     return [
         RecordDraft(
@@ -240,10 +210,7 @@ def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
 
 
 def _notes(batch: TurnBatch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
-    """Return what is noted of a batch's events, by event id; numbers that no event has are left out.
-
-    Nothing is told of how an event came about that opens another session: what is above it did not end before it.
-    """
+    """Return what is noted of a batch's events, by event id, without transitions from one session to another."""
     turns, starts = batch.turns, batch.event_starts
     noted: dict[str, EventNote] = {}
     for note in notes:

@@ -48,14 +48,7 @@ def mark_lasting(
     """Return records with the significance of what people said, and with the kinds of what the user did.
 
     What a model has marked stays marked, of what the user said. Records in the words of a speaker are classified, if
-    the encoder is MiniLM.
-
-    Args:
-        records: New records.
-        index: The scope, with their turns in it.
-        turns: The turns that they were extracted from.
-        user_id: The scope's user.
-        encoder: The store's.
+    the encoder is MiniLM. `turns` are those that the records were extracted from.
     """
     people = {
         session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
@@ -91,7 +84,7 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
 
 def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
     """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return turn.role == "user" and (people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user"))
+    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:

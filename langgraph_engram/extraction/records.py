@@ -32,8 +32,7 @@ LEAST_COPIED = 3
 LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
-"""Share of the words of the longer that a part of a draft and a sentence have in common where one repeats the
-other."""
+"""Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
 TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
@@ -41,7 +40,6 @@ MAX_RECORDS = 400
 USUAL_SIGNIFICANCE = 2
 """The significance of what lasts where a model notes none."""
 DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
-"""The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
 Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
 """What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
@@ -117,16 +115,12 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
     joined: dict[tuple[str, str], Record] = {}
     for record in records:
         key = (record.event_id, record.content.casefold())
-        first = joined.get(key)
-        joined[key] = _with_sources(first, record) if first else record
+        joined[key] = _with_sources(joined[key], record) if key in joined else record
     return list(joined.values())
 
 
 def _with_sources(record: Record, repeat: Record) -> Record:
-    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
-
-    One without any source gives way to its repeat.
-    """
+    """Return a record with its repeat's sources beside its own, as new as the later; without sources, its repeat."""
     if not record.source_turn_ids:
         return repeat
     sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
@@ -191,7 +185,6 @@ class _RecordText:
     content: str
     sentences: tuple[Sentence, ...]
     as_said: bool
-    """Whether the words are those that were said."""
 
     @property
     def turns(self) -> list[Turn]:
@@ -202,10 +195,7 @@ class _RecordText:
 
 
 def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a draft makes: one for each sentence where it has no words of its own.
-
-    What it copies of all the sentences that the model was shown rests on those, whatever it cites.
-    """
+    """Return the texts of the records that a draft makes: its own words, or each sentence that it cites or copies."""
     plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
     said = cited
     if plain and not _is_copy(plain, cited):
@@ -216,11 +206,8 @@ def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[S
 
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy.
-
-    Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
-    its neighbour beside it.
-    """
+    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy."""
+    # Small models change a word or the speaker's name, and cite a sentence beside the one that they copy.
     speakers = "|".join(re.escape(name) for name in {sentence.turn.speaker for sentence in sentences})
     parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
     telling = [part for part in parts if len(words(part)) >= LEAST_COPIED]

@@ -42,13 +42,9 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 
 
 def extractive_narrative(question: WriteSynthesis) -> str:
-    """Answer without a model: the sentences whose words recur most in the buffer, those of earlier events first.
-
-    Questions are left out. Where there is nothing else, the first record stands for all, cut to length.
-    """
-    buffer, history, most_words = question.buffer, question.history, question.most_words
-    counts = stem_counts(buffer)
-    earlier = _select(history, counts, int(most_words * HISTORY_SHARE))
+    """Quote the sentences whose words recur most, earlier events first; else the first record, cut to length."""
+    buffer, most_words, counts = question.buffer, question.most_words, stem_counts(question.buffer)
+    earlier = _select(question.history, counts, int(most_words * HISTORY_SHARE))
     new = _select(buffer, counts, most_words - len(_format(earlier).split()))
     return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
 
@@ -65,10 +61,7 @@ def centrality(record: Record, counts: Counter[str]) -> float:
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
-    """Yield verdicts, newest record first, on all that it repeats, makes untrue or contradicts; else one to keep all.
-
-    What is in conflict is not merged with its repeats: what a merge takes the place of can be linked to nothing.
-    """
+    """Yield verdicts, newest record first. What is in conflict is not merged, or nothing could be linked to it."""
     remaining = list(range(len(records)))
     is_decided = False
     while remaining:
@@ -139,7 +132,6 @@ def _mentions_earlier_time(record: Record, other: Record) -> bool:
 
 
 def _overlap(older: Record, newest: Record) -> float:
-    """Return the share of common stems among all stems of two records."""
     first, second = _stems(older), _stems(newest)
     return len(first & second) / len(first | second) if first | second else 1.0
 
@@ -149,7 +141,6 @@ def _stems(record: Record) -> frozenset[str]:
 
 
 def _format(records: Sequence[Record]) -> str:
-    """Put sentences under a heading for each day."""
     days = groupby(records, key=lambda record: format_day(record.mentioned_at))
     return " ".join(f"{day}: {' '.join(record.content for record in said)}" for day, said in days)
 

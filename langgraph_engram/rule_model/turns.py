@@ -17,18 +17,11 @@ from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, Ex
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
-from langgraph_engram.prompts.rendering import Sentence, number_sentences
+from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import (
-    TITLE_KEYWORDS,
-    document_frequencies,
-    is_small_talk,
-    keywords_of,
-    topic_of,
-    topic_words,
-)  # fmt: skip
+from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_of, topic_words
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
@@ -67,7 +60,7 @@ def extract_events(question: ExtractEvents) -> EventReading:
     notes: list[EventNote] = []
     for start, end in pairwise([*question.event_starts, len(question.turns)]):
         turns = question.turns[start:end]
-        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people, TITLE_KEYWORDS))
+        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people))
         earlier = notes[-1].topic if notes else ""
         transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
         notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
@@ -77,13 +70,12 @@ def extract_events(question: ExtractEvents) -> EventReading:
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
     """Return the sentences that ask nothing, in order."""
-    sentences = _numbered(question.turns, question.context)
-    return _pointed_at(sentence for sentence in sentences if not sentence.asks)
+    return _pointed_at(sentence for sentence in _numbered(question) if not sentence.asks)
 
 
 def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
     """Return the sentences with more than a few content words, in order."""
-    sentences = _numbered(question.turns, question.context)
+    sentences = _numbered(question)
     return _pointed_at(sentence for sentence in sentences if len(set(content_stems(sentence.as_said))) > LEAST_STEMS)
 
 
@@ -103,7 +95,11 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
 
 def label_sentences(question: LabelSentences) -> SentenceLabels:
     """Return the type of each numbered sentence; questions are skipped."""
-    return SentenceLabels(labels=[_label(sentence) for sentence in _numbered(question.turns, question.context)])
+    labels: list[SentenceLabel] = []
+    for sentence in _numbered(question):
+        label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
+        labels.append(SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label))
+    return SentenceLabels(labels=labels)
 
 
 def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
@@ -135,8 +131,8 @@ def track_topics(question: TrackTopics) -> TopicTrack:
     return TopicTrack(notes=notes)
 
 
-def _numbered(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Sentence]:
-    return [sentence for sentence in number_sentences(turns, context) if sentence.number]
+def _numbered(question: AboutSentences) -> list[Sentence]:
+    return [sentence for sentence in number_sentences(question.turns, question.context) if sentence.number]
 
 
 def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
@@ -150,37 +146,26 @@ def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sent
         for turn in question.turns
         if turn.turn_id in question.in_passages
     }
-    for sentence in _numbered(question.turns, question.context):
+    for sentence in _numbered(question):
         own = prose.get(sentence.turn.turn_id)
         if own is None or sentence.image or sentence.text in own:
             yield sentence
 
 
 def _record_of(sentence: Sentence, draft: type[D]) -> D:
-    text, keywords = sentence.text, keywords_of(sentence.text)
+    text, turn, keywords = sentence.text, sentence.turn, keywords_of(sentence.text)
     if sentence.image:
         return draft(sources=[sentence.number], memory_type="fact", keywords=keywords)
+    times = (mention.interval for mention in find_times(text, turn.said_at, turn.date_order))
     return draft(
         sources=[sentence.number],
-        memory_type=type_of(text, sentence.turn.said_at),
-        time=_time_of(sentence),
+        memory_type=type_of(text, turn.said_at),
+        time=next((f"{time.start.isoformat()}/{time.end.isoformat()}" for time in times), ""),
         location=location_of(text),
         reason=reason_of(text),
         purpose=purpose_of(text),
         keywords=keywords,
     )
-
-
-def _time_of(sentence: Sentence) -> str:
-    """Return the first time that a sentence names, as start/end; empty for none."""
-    for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order):
-        return f"{mention.interval.start.isoformat()}/{mention.interval.end.isoformat()}"
-    return ""
-
-
-def _label(sentence: Sentence) -> SentenceLabel:
-    label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-    return SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:

@@ -20,6 +20,7 @@ from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
 from langgraph_engram.text.questions import TurnCues, read_cues
 
+Positions = NDArray[np.int_]
 FEATURES = (
     "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue",
     "asks_in_reply", "greets", "greeted_before", "takes_leave", "took_leave_before", "points_back", "shared_stems",
@@ -45,11 +46,9 @@ LOOK_BACK = 30
 MIN_PROBABILITY = 0.22
 """The boundary probability below which no turn opens an event, whatever the dialogue."""
 CERTAINTY_SHARE = 0.7
-"""Share of the threshold with the best expected F1 over the dialogue; used where that is higher. All of it counts where
-coherence alone decides."""
+"""Share that counts of the threshold with the best expected F1; all of it where coherence alone decides."""
 MIN_CONTRAST = 0.5
-"""Range of coherence in a dialogue, in [0, 2], up to which cues count in full; from twice that on coherence alone
-decides."""
+"""Range of coherence, in [0, 2], up to which cues count in full; from twice that on coherence alone decides."""
 SHARPENING = 0.5
 """Exponent by which speakers and kinds of turns that rarely open a topic in a dialogue count less there."""
 REPLY_PENALTY = 2.0
@@ -57,8 +56,7 @@ REPLY_PENALTY = 2.0
 CLIP = 1e-6
 """The least distance of a probability from 0 and 1 before its logarithm is taken."""
 DIGITS = 6
-"""Decimals to which a probability is rounded. The last ones of a sum change with the processor, and even with where its
-numbers lie in memory: a run that is done again must give the same boundary."""
+"""Decimals of a probability, so that a run done again gives the same one: the last change with the processor."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +135,7 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
 
 
 def coherence_weight(features: Numbers) -> float:
-    """Return how far coherence alone decides, in [0, 1], by features of shape (gaps, len(FEATURES)), at least one gap.
-
-    Cues mark boundaries only in some kinds of dialogue; where the most and the least coherent gap are far apart, they
-    can be done without.
-    """
+    """Return how far coherence alone decides, in [0, 1]: all of it where its extremes are far apart."""
     contrast = float(np.ptp(features[:, FEATURES.index("coherence_2")]))
     return min(1.0, max(0.0, contrast / MIN_CONTRAST - 1))
 
@@ -171,17 +165,13 @@ class BoundaryDetector:
     encoder: Encoder
 
     def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
-        """Return the keywords of each of a run's turns, and the probability of a boundary before it, at least one.
-
-        The session's first turn has no probability: of the stored turns `before` them, oldest first, there is none.
-        """
+        """Return each turn's keywords, and the boundary probability before it; none before a session's first turn."""
         probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
-        judged = turns if before else turns[1:]
-        count = len(judged)
-        first = [TurnTopic(keywords=turn_keywords(turn)) for turn in turns[: len(turns) - count]]
+        first = [] if before else [TurnTopic(keywords=turn_keywords(turns[0]))]
+        judged = turns[len(first) :]
         return first + [
             TurnTopic(keywords=turn_keywords(turn), p_eb=round(float(p_eb), DIGITS), cut=bool(cut))
-            for turn, p_eb, cut in zip(judged, probabilities[-count:], cuts[-count:], strict=True)
+            for turn, p_eb, cut in zip(judged, probabilities[-len(judged) :], cuts[-len(judged) :], strict=True)
         ]
 
     def judge(self, turns: Sequence[Turn]) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -221,11 +211,8 @@ def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
 def _shared_stems(cues: Sequence[TurnCues]) -> Numbers:
     """Return the share of a turn's stems that the two turns before it hold."""
     stems = [frozenset[str](), *(cue.stems for cue in cues)]
-    shares = [
-        len(own & (last | before)) / max(1, min(len(own), MOST_STEMS))
-        for before, last, own in zip(stems, stems[1:], stems[2:], strict=False)
-    ]
-    return np.array(shares)
+    said = zip(stems, stems[1:], stems[2:], strict=False)
+    return np.array([len(own & (last | before)) / max(1, min(len(own), MOST_STEMS)) for before, last, own in said])
 
 
 def _coherence_features(products: Numbers) -> list[Numbers]:
@@ -238,9 +225,7 @@ def _coherence_features(products: Numbers) -> list[Numbers]:
     ]  # fmt: skip
 
 
-def _block(
-    sums: Numbers, top: NDArray[np.int_], bottom: NDArray[np.int_], left: NDArray[np.int_], right: NDArray[np.int_]
-) -> Numbers:
+def _block(sums: Numbers, top: Positions, bottom: Positions, left: Positions, right: Positions) -> Numbers:
     return np.asarray(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
 
 

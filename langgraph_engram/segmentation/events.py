@@ -58,30 +58,24 @@ class EventBuilder:
 
     def begin(self, turns: Sequence[Turn], topics: Sequence[TurnTopic], seq: int, context: Sequence[Turn]) -> Event:
         """Open the event at position `seq` of its session with one core turn or more, and turns shown beside them."""
-        return Event(
+        opened = Event(
             event_id=make_id(self.scope_key, self.kind, turns[0].turn_id),
             session_id=turns[0].session_id,
             seq=seq,
             kind=self.kind,
-            turn_ids=[turn.turn_id for turn in turns],
+            turn_ids=[],
             context_turn_ids=[turn.turn_id for turn in context],
             started_at=turns[0].said_at,
-            ended_at=turns[-1].said_at,
-            **self._summary([], [], topics),
         )
+        return self.extend(opened, turns, topics)
 
     def extend(self, event: Event, turns: Sequence[Turn], topics: Sequence[TurnTopic]) -> Event:
         """Let an open event go on with these turns; turns that it holds already are not added twice."""
         new = [turn.turn_id for turn in turns if turn.turn_id not in event.turn_ids]
         update = {"turn_ids": [*event.turn_ids, *new], "ended_at": turns[-1].said_at}
-        return event.model_copy(update={**update, **self._summary(event.topics, event.keywords, topics)})
-
-    def _summary(
-        self, topics: Sequence[str], keywords: Sequence[str], new: Sequence[TurnTopic]
-    ) -> dict[str, list[str] | str]:
-        new_topics = [turn.topic for turn in new]
-        new_keywords = [word for turn in new for word in turn.keywords]
-        return summarize_event([*topics, *new_topics], [*keywords, *new_keywords], self.limits)
+        noted = [*event.topics, *(topic.topic for topic in topics)]
+        keywords = [*event.keywords, *(word for topic in topics for word in topic.keywords)]
+        return event.model_copy(update={**update, **summarize_event(noted, keywords, self.limits)})
 
 
 def summarize_event(
@@ -110,19 +104,21 @@ def is_named_by_keywords(event: Event) -> bool:
     return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
 
 
+def topics_of(event: Event) -> list[TurnTopic]:
+    """Return the topics noted of an event, and its keywords, as of turns."""
+    noted = [] if is_named_by_keywords(event) else event.topics
+    return [*(TurnTopic(topic) for topic in noted), TurnTopic(keywords=tuple(event.keywords))]
+
+
 def name_by_keywords(
     events: Sequence[Event],
     turns: Sequence[Turn],
     topics: Mapping[str, TurnTopic] | None = None,
     limits: SummaryLimits = LIMITS,
 ) -> list[Event]:
-    """Name events of one session by what was said in them, compared with what was said in all of it.
+    """Name events of one session by what was said in them, compared with what was said in all of its `turns`.
 
-    Args:
-        events: They have topics, keywords and a summary of their turns' words, whatever they were named before.
-        turns: The turns of their session.
-        topics: What is known of a run's turns, by turn id, where only events of these that no model noted are named.
-        limits: Of a summary.
+    Where `topics` tells of a run's turns, by turn id, only events of these that no model noted are named.
     """
     texts = {turn.turn_id: turn.said for turn in turns if turn.is_spoken}
     frequencies, speakers = document_frequencies(texts.values()), {turn.speaker for turn in turns}
@@ -138,26 +134,20 @@ def name_by_keywords(
 
 def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
     """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
-    return [
-        _noted(event, notes[event.event_id], index.events.get(event.event_id)) if event.event_id in notes else event
-        for event in events
-    ]
+    return [_noted(event, notes.get(event.event_id), index.events.get(event.event_id)) for event in events]
 
 
 def describe_by_notes(
     boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
 ) -> list[Boundary]:
-    """Return a run's boundaries with the transitions noted of the events they lead to, by event id.
-
-    Stored boundaries that lead to events which only a retry has notes of are described as well.
-    """
+    """Return a run's boundaries, and stored ones that a retry has notes of, with the transitions noted, by event id."""
     own = {boundary.to_event_id for boundary in boundaries}
     others = (index.boundaries.get(make_id("boundary", event_id)) for event_id in notes if event_id not in own)
+    texts = {event_id: text for event_id, note in notes.items() if (text := note.transition.strip())}
     return [
-        boundary.model_copy(update={"text": note.transition.strip()})
-        if (note := notes.get(boundary.to_event_id)) and note.transition.strip()
-        else boundary
-        for boundary in [*boundaries, *(boundary for boundary in others if boundary)]
+        found.model_copy(update={"text": texts.get(found.to_event_id, found.text)})
+        for found in (*boundaries, *others)
+        if found
     ]
 
 
@@ -166,8 +156,8 @@ def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
     return bool(new) and not any(topic.topic for topic in new) and is_named_by_keywords(event)
 
 
-def _noted(event: Event, note: EventNote, stored: Event | None) -> Event:
-    topic = " ".join(note.topic.split())
+def _noted(event: Event, note: EventNote | None, stored: Event | None) -> Event:
+    topic = " ".join(note.topic.split()) if note else ""
     earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
     return event.model_copy(update=summarize_event([*earlier, topic], event.keywords)) if topic else event
 
@@ -178,9 +168,6 @@ def _distinct(texts: Sequence[str]) -> list[str]:
     for text in texts:
         first.setdefault(text.casefold(), text)
     return list(first.values())
-
-
-DAY = timedelta(days=1)
 
 
 class Transition(NamedTuple):
@@ -206,11 +193,8 @@ class Transition(NamedTuple):
     @property
     def gap(self) -> str:
         """Return the days between the two in words; empty for less than one."""
-        seconds = self.gap_seconds or 0.0
-        if seconds < DAY.total_seconds():
-            return ""
-        days = round(seconds / DAY.total_seconds())
-        return "1 day" if days == 1 else f"{days} days"
+        days = timedelta(seconds=self.gap_seconds or 0.0) / timedelta(days=1)
+        return "" if days < 1 else "1 day" if round(days) == 1 else f"{round(days)} days"
 
     def text(self, first_turns: Sequence[Turn]) -> str:
         """Describe the boundary by the names of the events: their summaries list more than fits in a sentence."""
@@ -242,8 +226,7 @@ def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, fir
     """Return a boundary between other events than before, described by their names and the later one's first turns."""
     moved = Transition(earlier, later)
     p_eb = boundary.p_eb if moved.kind == boundary.kind else None
-    relinked = moved.boundary(moved.text(first_turns), p_eb)
-    return relinked.model_copy(update={"boundary_id": boundary.boundary_id})
+    return moved.boundary(moved.text(first_turns), p_eb).model_copy(update={"boundary_id": boundary.boundary_id})
 
 
 def previous_event(index: ScopeIndex, events: Sequence[Event], others: Sequence[Event] = ()) -> Event | None:
@@ -251,8 +234,7 @@ def previous_event(index: ScopeIndex, events: Sequence[Event], others: Sequence[
     if not events:
         return None
     first = events[0]
-    same = [event for event in index.session_events(first.session_id) if event.seq < first.seq]
-    if same:
+    if same := [event for event in index.session_events(first.session_id) if event.seq < first.seq]:
         return same[-1]
     latest_first = (index.events.items[position] for position in index.events.order()[::-1])
     earlier = (event for event in latest_first if event.session_id != first.session_id and _is_not_after(event, first))

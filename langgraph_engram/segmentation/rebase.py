@@ -9,13 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
-from langgraph_engram.segmentation.events import (
-    EventBuilder,
-    TurnTopic,
-    is_named_by_keywords,
-    previous_event,
-    relink_boundary,
-)
+from langgraph_engram.segmentation.events import EventBuilder, previous_event, relink_boundary, topics_of
 from langgraph_engram.stores.index import ScopeIndex
 
 
@@ -89,17 +83,12 @@ def rebase_boundaries(
     before = dict(zip((event.event_id for event in ordered), [None, *ordered], strict=False))
     written = {boundary.boundary_id for boundary in own}
     others = (found for found in index.boundaries.in_session(session_id) if found.boundary_id not in written)
-    return [
-        _relinked(boundary, before[boundary.to_event_id], every, index) if _is_moved(boundary, before) else boundary
-        for boundary in [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
-    ]
+    found = [*own, *(boundary for boundary in others if _is_moved(boundary, before))]
+    return [_relinked(boundary, before, every, index) for boundary in found]
 
 
 def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
-    """Return the last events of earlier sessions, closed, where this one begins.
-
-    Sessions that went on after it began are no earlier ones; calls without a session neither close nor are closed.
-    """
+    """Return the last events of named sessions that were over when this one began, closed."""
     if not events or is_unnamed_session(session_id) or index.events.in_session(session_id):
         return []
     begun = events[0].started_at
@@ -117,9 +106,7 @@ def _joined(builder: EventBuilder, index: ScopeIndex, stored: Event, own: Event)
     if not set(stored.turn_ids) <= set(own.turn_ids):
         joined = stored
         if new := stored_turns(index, [turn_id for turn_id in own.turn_ids if turn_id not in stored.turn_ids]):
-            noted = [] if is_named_by_keywords(own) else own.topics
-            topics = [TurnTopic(topic=topic) for topic in noted] + [TurnTopic(keywords=tuple(own.keywords))]
-            joined = builder.extend(stored, new, topics)
+            joined = builder.extend(stored, new, topics_of(own))
     joined = joined.model_copy(update={"status": "closed" if "closed" in (stored.status, own.status) else "open"})
     turns = stored_turns(index, joined.turn_ids)
     ids = [turn.turn_id for turn in turns]
@@ -152,7 +139,11 @@ def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
     return boundary.from_event_id != earlier.event_id if earlier else boundary.from_event_id in before
 
 
-def _relinked(boundary: Boundary, earlier: Event | None, events: Mapping[str, Event], index: ScopeIndex) -> Boundary:
-    later = events[boundary.to_event_id]
+def _relinked(
+    boundary: Boundary, before: Mapping[str, Event | None], events: Mapping[str, Event], index: ScopeIndex
+) -> Boundary:
+    if not _is_moved(boundary, before):
+        return boundary
+    earlier, later = before[boundary.to_event_id], events[boundary.to_event_id]
     first_turns = stored_turns(index, later.turn_ids)[:1]
     return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)

@@ -14,18 +14,8 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
 from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.events import (
-    LIMITS,
-    EventBuilder,
-    SummaryLimits,
-    TurnTopic,
-    name_by_keywords,
-    transitions,
-)
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic, name_by_keywords, transitions
 from langgraph_engram.stores.index import ScopeIndex
-
-CONTEXT_TURNS = 2
-"""Turns before an event that are read with it, but are never a source."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +69,8 @@ class SessionTurns:
     ) -> list[Event]:
         """Return the events that the turns open or extend; all but the last are closed.
 
-        Args:
-            builder: What builds them.
-            topics: What the turns are about, one each.
-            cuts: Positions of turns before which an event begins, in order; without 0, an open event goes on.
-            context: Returns what is read before an event, of all turns that come before it.
+        One begins before each position of `cuts`, in order; without 0, an open event goes on. `context` returns what is
+        read before an event, of all turns that come before it.
         """
         edges = [*([0] if self.turns else []), *(cut for cut in cuts if cut), len(self.turns)]
         events = [self.open_event] if self.open_event else []
@@ -115,8 +102,8 @@ class Segmenter(ABC):
     """Cut turns into events."""
 
     context_turns: int = 0
-    """Turns before an event that are read with it."""
-    limits: SummaryLimits = LIMITS
+    """Turns before an event that are read with it, but are never a source."""
+    limits = SummaryLimits()
 
     @abstractmethod
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
@@ -131,15 +118,14 @@ class LearnedSegmenter(Segmenter):
     max_turns: int
     """Turns from which an event is closed whatever its topic."""
     has_boundaries: bool = True
-    """Whether boundaries are kept."""
-    context_turns = CONTEXT_TURNS
+    context_turns = 2
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the events of a session, named by their keywords, and the boundaries before the new ones."""
         turns = session.turns
         topics = BoundaryDetector(self.encoder).track(turns, session.stored) if turns else []
         cuts = session.cuts(topics, self.max_turns)
-        events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-CONTEXT_TURNS:])
+        events = session.events(EventBuilder(scope_key), topics, cuts, lambda earlier: earlier[-self.context_turns :])
         topic_of = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
         events = name_by_keywords(events, [*session.stored, *turns], topic_of)
         said = {turn.turn_id: turn for turn in turns}

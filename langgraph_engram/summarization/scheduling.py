@@ -137,10 +137,9 @@ def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) ->
 
 def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
     """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
-    now = [index.records.get(record.record_id) for record in job.records]
-    is_told_anew = any(
-        record is None or (record.status != "active" and is_outdated(synthesis.text, record)) for record in now
-    )
+    now = (index.records.get(record.record_id) for record in job.records)
+    gone = [record for record in now if record is None or record.status != "active"]
+    is_told_anew = any(record is None or is_outdated(synthesis.text, record) for record in gone)
     return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
 
 
@@ -173,8 +172,7 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
 def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     covered = set(record_links(index).narrated[0].tolist())
-    own = active_in(index, session_id)
-    return [record for record in own if index.records.position(record.record_id) not in covered]
+    return [own for own in active_in(index, session_id) if index.records.position(own.record_id) not in covered]
 
 
 def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
@@ -190,11 +188,7 @@ def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:
-    """Return the records that a synthesis covers as they stand now.
-
-    In place of a record that was replaced stands what replaced it, unless another synthesis covers that; in place of a
-    merge that was undone, what it had been made of.
-    """
+    """Return what stands now in place of the records that a synthesis covers, unless another synthesis covers it."""
     others = [other for other in index.syntheses.items if other.synthesis_id != synthesis.synthesis_id]
     elsewhere = {record_id for other in others for record_id in other.covered_record_ids}
     found: dict[str, Record] = {}

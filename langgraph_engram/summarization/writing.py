@@ -43,11 +43,10 @@ LIMITS = SourceLimits()
 
 
 def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
-    """Return the earlier records that a buffer is summarized beside, in order of time.
+    """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
-    They are the active records of the seeds' utterances (StructMem Eq. 4: those of one timestamp). Seeds are the K
-    records nearest to the mean of the buffer's vectors among those mentioned before the buffer begins; none is of the
-    buffer itself, and a record of unknown time is no history.
+    They are the utterances of the seeds: the K records nearest to the mean of the buffer's vectors among those of known
+    time before it.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
@@ -55,12 +54,11 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits
     if first is None or not positions:
         return []
     scores = records.cosine(records.vectors[positions].mean(axis=0))
-    known = records.active & ~records.is_passage
-    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & known)
-    ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
-    seeds = [records.items[position] for position in ranked[: limits.seeds]]
+    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_passage)
+    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: limits.seeds]
+    seeds = [records.items[position] for position in nearest]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
-    beside = earlier[np.isin(groups[earlier], groups[ranked[: limits.seeds]])]
+    beside = earlier[np.isin(groups[earlier], groups[nearest])]
     return _expanded([records.items[position] for position in beside], seeds, limits.history_tokens)
 
 
@@ -73,14 +71,12 @@ def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
     if sum(count_tokens(record.content) for record in buffer) <= limit:
         return list(buffer)
     counts = stem_counts(buffer)
-    ranked = sorted(
-        enumerate(buffer), key=lambda placed: (placed[1].event_start is None, -centrality(placed[1], counts))
-    )
+    importance = [(record.event_start is None, -centrality(record, counts)) for record in buffer]
     ranks = Counter[str]()
     order: list[tuple[int, int]] = []
-    for position, record in ranked:
-        order.append((ranks[record.event_id], position))
-        ranks[record.event_id] += 1
+    for position in sorted(range(len(buffer)), key=importance.__getitem__):
+        order.append((ranks[buffer[position].event_id], position))
+        ranks[buffer[position].event_id] += 1
     chosen: list[int] = []
     for _, position in sorted(order):
         size = count_tokens(buffer[position].content)
@@ -153,8 +149,7 @@ class SynthesisWriter:
             text, quoted = self._text(question, result)
             if text:
                 written.done.append((job, _synthesis(scope_key, job, question.history, text, quoted=quoted)))
-            failure = result.failure.reason if result.failure else EMPTY
-            written.reasons.append("" if text else failure)
+            written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:

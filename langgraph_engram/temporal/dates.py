@@ -21,10 +21,10 @@ from langgraph_engram.temporal.patterns import (
     WHICH,
     WHICHES,
     Rules,
-    Utterance,
     led_by,
     read_weekday,
 )
+from langgraph_engram.temporal.tense import Utterance
 
 CENTURY = 100
 PIVOT = 50
@@ -70,17 +70,17 @@ PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})
     after=r"(?!-?\d|/\d\d?(?!\d))",
 )
 def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
-    on = date(int(match.group("year")), int(match.group("month")), int(match.group("day")))
-    if match.group("time") is None:
+    on = date(int(match["year"]), int(match["month"]), int(match["day"]))
+    if match["time"] is None:
         return Period.of_day(on)
-    zone = (match.group("zone") or "Z").upper()
+    zone = (match["zone"] or "Z").upper()
     start = datetime.fromisoformat(f"{on}T{match.group('time')}{zone}").astimezone(UTC)
-    return Period(Interval(start=start, end=start if match.group("second") else start + timedelta(seconds=59)), "time")
+    return Period(Interval(start=start, end=start if match["second"] else start + timedelta(seconds=59)), "time")
 
 
 @NUMBER_RULES.reads(rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", after=r"(?!-\w|/\d\d?(?!\d))")
 def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_unit("month", date(int(match.group("year")), int(match.group("month")), 1))
+    return Period.of_unit("month", date(int(match["year"]), int(match["month"]), 1))
 
 
 @NUMBER_RULES.reads(
@@ -94,8 +94,8 @@ def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
 )
 def _read_numbers(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read day, month and year, or month, day and year, where it is certain which of the two orders it is."""
-    first, second = int(match.group("first")), int(match.group("second"))
-    order = _order_of(first, second, match.group("mark")) or utterance.date_order
+    first, second = int(match["first"]), int(match["second"])
+    order = _order_of(first, second, match["mark"]) or utterance.date_order
     if order is None and first != second:
         return None
     day, month = (second, first) if order == "month_first" else (first, second)
@@ -117,10 +117,10 @@ def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
     rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER})\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}"
 )
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
-    if match.group("month") in AMBIGUOUS_MONTHS and match.group("day").isdecimal() and not match.group("year"):
+    if match["month"] in AMBIGUOUS_MONTHS and match["day"].isdecimal() and not match["year"]:
         return None
-    period = _on(match, utterance, _month_number(match.group("month")), _day_number(match.group("day")))
-    weekday = match.group("weekday")
+    period = _on(match, utterance, _month_number(match["month"]), _day_number(match["day"]))
+    weekday = match["weekday"]
     return period if period is None or weekday is None or read_weekday(weekday) == period.first.weekday() else None
 
 
@@ -133,9 +133,9 @@ def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Per
 @MONTH_RULES.reads(rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})")
 def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read a month; without a year and a tense it recurs each year, and without a capital "jan" is a name."""
-    if match.group("month") in (AMBIGUOUS_MONTHS if "which" in match.groupdict() else SHORT_MONTHS):
+    if match["month"] in (AMBIGUOUS_MONTHS if "which" in match.groupdict() else SHORT_MONTHS):
         return None
-    month = _month_number(match.group("month"))
+    month = _month_number(match["month"])
     return _in_year(match, utterance, lambda year: Period.of_unit("month", date(year, month, 1)), needs_tense=True)
 
 
@@ -145,7 +145,7 @@ def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     rf"(?![-/–:]\d){NOT_A_YEAR}",
 )
 def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
-    return Period.of_unit("year", date(int(match.group("year")), 1, 1))
+    return Period.of_unit("year", date(int(match["year"]), 1, 1))
 
 
 @SEASON_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", after=r"(?!\s+(?:of|\d))")
@@ -154,8 +154,7 @@ def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
 )
 @SEASON_RULES.reads(rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})")
 def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read a season; without a year and a tense it recurs each year."""
-    name = match.group("season").casefold()
+    name = match["season"].casefold()
     return _in_year(match, utterance, lambda year: Period.of_season(year, name), needs_tense=True)
 
 
@@ -169,7 +168,7 @@ def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | N
     tense = utterance.tense(match)
     if tense is None or utterance.is_habit(match):
         return None
-    day, today = _day_number(match.group("day")), utterance.today
+    day, today = _day_number(match["day"]), utterance.today
     months = (shift("month", today.replace(day=1), step) for step in range(-2, 3))
     days = [Period.of_day(first.replace(day=day)) for first in months if day <= Period.of_unit("month", first).last.day]
     return choose("coming" if tense == "ahead" else "recent", days, today)
@@ -182,61 +181,45 @@ def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | N
     rf"{OPENER}{THE}(?P<first>{DAY_NUMBER}){AND}{THE}(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}"
 )
 def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
-    month = _month_number(match.group("month"))
-    first, last = _day_number(match.group("first")), _day_number(match.group("last"))
+    month, first, last = _month_number(match["month"]), _day_number(match["first"]), _day_number(match["last"])
     return _in_year(match, utterance, lambda year: Period.of_days(date(year, month, first), date(year, month, last)))
 
 
 @MONTH_RULES.reads(rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
 def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read a range from one month or day to another; a first end later in the year is a year earlier.
+    """Read a range of months or days, whose first end may lie in the year before; without a year it needs a tense."""
 
-    Without a year and a tense it recurs each year: "the peak season (June to August)".
-    """
-    first, last = match.group("first"), match.group("last")
-    return _in_year(match, utterance, lambda year: _between(first, last, year), needs_tense=True)
+    def between(year: int) -> Period:
+        start, end = _partial(match["first"], year), _partial(match["last"], year)
+        return (start if start.first <= end.first else _partial(match["first"], year - 1)).join(end)
 
-
-def _between(first: str, last: str, year: int) -> Period:
-    start, end = _partial(first, year), _partial(last, year)
-    return (start if start.first <= end.first else _partial(first, year - 1)).join(end)
+    return _in_year(match, utterance, between, needs_tense=True)
 
 
 def _partial(text: str, year: int) -> Period:
-    month = re.search(MONTH, text, re.IGNORECASE)
-    day = re.search(r"\d+", text)
+    month, day = re.search(MONTH, text, re.IGNORECASE), re.search(r"\d+", text)
     assert month, "the pattern holds a month"
-    number = _month_number(month.group())
-    on = date(year, number, int(day.group()) if day else 1)
+    on = date(year, _month_number(month.group()), int(day.group()) if day else 1)
     return Period.of_unit("day" if day else "month", on)
 
 
 def _month_number(word: str) -> int:
-    """Return the number of a month, 1 to 12."""
     return MONTHS.index(word[:3].casefold()) + 1
 
 
 def _day_number(word: str) -> int:
-    """Return the number of a day of the month."""
     return int(word.casefold().rstrip("stndrh"))
 
 
 def _full_year(word: str) -> int:
-    """Return the year that two or four digits mean."""
     digits = int(word.lstrip("'’"))
-    if digits >= CENTURY:
-        return digits
-    return digits + (20 if digits < PIVOT else 19) * CENTURY
+    return digits if digits >= CENTURY else digits + (20 if digits < PIVOT else 19) * CENTURY
 
 
 def _in_year(
     match: re.Match[str], utterance: Utterance, make: Callable[[int], Period], *, needs_tense: bool = False
 ) -> Period | None:
-    """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
-
-    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense. None where the
-    year that is meant is uncertain.
-    """
+    """Make a period in the year that a match names or the sentence suggests; None where that is uncertain."""
     year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():
         return make(_full_year(year))

@@ -31,12 +31,9 @@ MONTHS_OF: dict[Granularity, int] = {"season": 3, "year": 12}
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
 STEPS: dict[Unit, relativedelta] = {
-    "day": relativedelta(days=1),
-    "week": relativedelta(weeks=1),
-    "weekend": relativedelta(weeks=1),
-    "month": relativedelta(months=1),
-    "year": relativedelta(years=1),
-}
+    "day": relativedelta(days=1), "week": relativedelta(weeks=1), "weekend": relativedelta(weeks=1),
+    "month": relativedelta(months=1), "year": relativedelta(years=1),
+}  # fmt: skip
 
 
 def with_offset(moment: datetime) -> datetime:
@@ -113,12 +110,9 @@ class Period:
         """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
         monday = on - timedelta(days=on.weekday())
         firsts: dict[Unit, date] = {
-            "day": on,
-            "week": monday,
-            "weekend": monday + timedelta(days=SATURDAY),
-            "month": on.replace(day=1),
-            "year": date(on.year, 1, 1),
-        }
+            "day": on, "week": monday, "weekend": monday + timedelta(days=SATURDAY),
+            "month": on.replace(day=1), "year": date(on.year, 1, 1),
+        }  # fmt: skip
         first = firsts[unit]
         return cls.of_days(first, first + ONE_DAY if unit == "weekend" else shift(unit, first, 1) - ONE_DAY, unit)
 
@@ -165,19 +159,16 @@ def yearly(make: Callable[[int], Period], today: date) -> Iterator[Period]:
 
 def choose(which: Which, ordered: Sequence[Period], today: date) -> Period | None:
     """Return one of several ordered occurrences; None if there is no such one."""
-
-    def distance(period: Period) -> int:
-        return days_between(period, today)
-
-    running = [period for period in ordered if distance(period) == 0]
-    of_this_year = [period for period in ordered if period.first.year == today.year]
+    nearest = sorted(ordered, key=lambda period: days_between(period, today))
+    running = [period for period in nearest if days_between(period, today) == 0]
+    of_this_year = [period for period in nearest if period.first.year == today.year]
     chosen: dict[Which, list[Period]] = {
         "last": [period for period in ordered if period.last < today][-1:],
         "recent": [period for period in ordered if period.first <= today][-1:],
-        "this": sorted(running or of_this_year or ordered, key=distance)[:1],
-        "nearest": sorted(ordered, key=distance)[:1],
-        "coming": [period for period in ordered if period.last >= today][:1],
-        "next": [period for period in ordered if period.first > today][:1],
+        "this": running or of_this_year or nearest,
+        "nearest": nearest,
+        "coming": [period for period in ordered if period.last >= today],
+        "next": [period for period in ordered if period.first > today],
     }
     return next(iter(chosen[which]), None)
 

@@ -6,7 +6,7 @@ words around them: ranges, "early X", "the week of X". The rules for each kind o
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -15,7 +15,8 @@ from itertools import chain
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
 from langgraph_engram.temporal.datetimes import DAYS_OF_A_WEEK, Granularity, Period, format_interval, wall_time
-from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules, Utterance
+from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules
+from langgraph_engram.temporal.tense import Utterance
 
 RULES: tuple[Rules, ...] = (
     *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),
@@ -26,9 +27,8 @@ PLAUSIBLE_YEARS = range(1500, 2200)
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Used where times that need a clock are dropped anyway."""
 CACHE_SIZE = 1024
-"""Texts whose times are cached in the process."""
 LONGEST_CACHED = 2_000
-"""Characters of the longest such text."""
+"""Characters of the longest text whose times are cached."""
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
 REACH = 48
@@ -43,8 +43,9 @@ RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")
+WEEK_OF = re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$")
 UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
-"""A time mentioned by its week, weekend or weekday."""
 VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
 """Words for amounts without certain ends."""
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
@@ -73,7 +74,6 @@ class TimeMention:
     start_char: int
     end_char: int
     text: str
-    """The text from `start_char` to `end_char`."""
     period: Period
     relative: bool
     """Whether it depends on the speaker's clock."""
@@ -82,11 +82,6 @@ class TimeMention:
     def interval(self) -> Interval:
         """Return the time, in UTC, both ends included."""
         return self.period.interval
-
-    @property
-    def granularity(self) -> Granularity:
-        """Return how long it is."""
-        return self.period.granularity
 
 
 def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
@@ -107,8 +102,9 @@ def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | Non
     """
     parts, done = [], 0
     for mention in find_times(text, clock, date_order):
-        if clock and _is_worth_a_bracket(mention) and not BRACKET.match(text, mention.end_char):
-            meanings = [format_interval(mention.interval, mention.granularity), _format_distance(mention, clock)]
+        is_clear = NUMBERS_ALONE.fullmatch(mention.text) or (mention.relative and not VAGUE.search(mention.text))
+        if clock and is_clear and not BRACKET.match(text, mention.end_char):
+            meanings = [format_interval(mention.interval, mention.period.granularity), _format_distance(mention, clock)]
             parts.append(f"{text[done : mention.end_char]} ({', '.join(filter(None, meanings))})")
             done = mention.end_char
     return "".join([*parts, text[done:]])
@@ -132,14 +128,13 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
 def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
     """Return when the thing asked for happened, from the times that a query mentions; None if it mentions none.
 
-    Words such as "before", "since" and "around" open or widen the time. Without `now` only complete dates count.
-    It is the span of the closed times, cut by the open ones; where that is empty, the first time.
+    It is the span of the closed times, cut by the open ones ("before", "since"); where that is empty, the first time.
+    Without `now` only complete dates count.
     """
     limits = [_limit_of(query, mention) for mention in find_times(query, now)]
     if not limits:
         return None
     (first_char, _, start, end), (_, last_char, _, _) = limits[0], limits[-1]
-    text = query[first_char:last_char]
     closed = [(first, last) for _, _, first, last in limits if first and last]
     starts = [first for _, _, first, last in limits if first and not last]
     ends = [last for _, _, first, last in limits if last and not first]
@@ -149,7 +144,7 @@ def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
     latest, earliest = max(starts, default=None), min(ends, default=None)
     if not (latest and earliest and latest > earliest):
         start, end = latest, earliest
-    return TimeConstraint(text=text, start=start, end=end)
+    return TimeConstraint(text=query[first_char:last_char], start=start, end=end)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -162,8 +157,11 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
 
 def _claim(utterance: Utterance) -> list[TimeMention]:
     """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
-    matches = [(*match.span("span"), rule, match) for rule, match in _matches(utterance.text)]
-    taken = bytearray(len(utterance.text))
+    text = utterance.text
+    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
+    rules = chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words))
+    matches = [(*match.span("span"), rule, match) for rule in rules for match in rule.pattern.finditer(text)]
+    taken = bytearray(len(text))
     found = []
     for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
         if any(taken[start:end]):
@@ -171,23 +169,15 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
         taken[start:end] = b"\1" * (end - start)
         if period := _read(rule, match, utterance):
             names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
-            found.append(TimeMention(start, end, match.group("span"), period, not names_year))
+            found.append(TimeMention(start, end, match["span"], period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
 
 
-def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
-    for rule in chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words)):
-        yield from ((rule, match) for match in rule.pattern.finditer(text))
-
-
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
-    text, start = utterance.text, match.start("span")
-    before = text[max(0, start - REACH) : start]
-    if RECURRING.search(before):
-        return None
+    start = match.start("span")
     try:
-        return rule.read(match, utterance)
+        is_recurring = RECURRING.search(utterance.text[max(0, start - REACH) : start])
+        return None if is_recurring else rule.read(match, utterance)
     except (ValueError, OverflowError):
         return None
 
@@ -207,58 +197,34 @@ def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
 
 
 def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention | None:
-    gap = text[first.end_char : last.start_char]
-    is_relative = first.relative or last.relative
     opener = OPENER.search(text[max(0, first.start_char - REACH) : first.start_char])
-    between = opener is not None and opener.group("opener").casefold() == "between"
-    if not (AND if between else RANGE).fullmatch(gap):
+    joint = AND if opener and opener["opener"].casefold() == "between" else RANGE
+    if first.period.first > last.period.last or not joint.fullmatch(text[first.end_char : last.start_char]):
         return None
     start = first.start_char - (len(opener.group()) if opener else 0)
-    if first.period.first > last.period.last:
-        return None
     period = first.period.join(last.period)
-    return TimeMention(start, last.end_char, text[start : last.end_char], period, is_relative)
+    return TimeMention(start, last.end_char, text[start : last.end_char], period, first.relative or last.relative)
 
 
 def _with_words_before(text: str, found: TimeMention) -> TimeMention:
-    for pattern, change in CHANGES:
+    for pattern in (PART_OF, WEEK_OF):
         match = pattern.search(text[max(0, found.start_char - REACH) : found.start_char])
-        if match and (period := change(match, found.period)):
+        if match and (period := _changed(found.period, match)):
             start = found.start_char - len(match.group())
             found = TimeMention(start, found.end_char, text[start : found.end_char], period, found.relative)
     return found
 
 
-def _take_part(match: re.Match[str], period: Period) -> Period | None:
-    if period.granularity not in ("week", "month", "season", "year"):
-        return None
-    return period.third(THIRDS[match.group("part").casefold()])
-
-
-def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
-    return Period.of_unit(UNITS[match.group("unit").casefold()], period.first) if period.granularity == "day" else None
-
-
-CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
-    (
-        re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"),
-        _take_part,
-    ),
-    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
-)
-"""Words before a time and how they change it, in the order in which they are applied."""
-
-
-def _is_worth_a_bracket(mention: TimeMention) -> bool:
-    return NUMBERS_ALONE.fullmatch(mention.text) is not None or (mention.relative and not VAGUE.search(mention.text))
+def _changed(period: Period, match: re.Match[str]) -> Period | None:
+    if match.re is WEEK_OF:
+        return Period.of_unit(UNITS[match["unit"].casefold()], period.first) if period.granularity == "day" else None
+    is_divided = period.granularity in ("week", "month", "season", "year")
+    return period.third(THIRDS[match["part"].casefold()]) if is_divided else None
 
 
 def _format_distance(mention: TimeMention, clock: datetime) -> str:
-    """Return how long before the clock a week, weekend or weekday was: "the week before", "the Friday before".
-
-    Empty for what is not past, longer ago than that, or not mentioned by its week, weekend or weekday.
-    """
-    first, unit, today = mention.period.first, mention.granularity, clock.date()
+    """Return how long before the clock a past week, weekend or weekday was: "the Friday before"; else nothing."""
+    first, unit, today = mention.period.first, mention.period.granularity, clock.date()
     days = (today - first).days
     if mention.period.last >= today or not UNIT_NAMED.search(mention.text):
         return ""
@@ -280,7 +246,7 @@ def _limit_of(query: str, mention: TimeMention) -> tuple[int, int, datetime | No
         kind = "since"
     if onwards and kind == "since":
         last_char = onwards.end()
-    second, wider = timedelta(seconds=1), timedelta(days=WIDER[mention.granularity])
+    second, wider = timedelta(seconds=1), timedelta(days=WIDER[mention.period.granularity])
     limits: dict[str | None, tuple[datetime | None, datetime | None]] = {
         "before": (None, start - second),
         "after": (end + second, None),

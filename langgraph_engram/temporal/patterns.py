@@ -7,12 +7,10 @@ names its year in full has it in a group called `year`; all others need a clock.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
 from functools import cached_property
 
-from langgraph_engram.schema import DateOrder
 from langgraph_engram.temporal.datetimes import STEPS, Period, Unit, Which
-from langgraph_engram.temporal.tense import Tense, is_habit_at, sentence_after, sentence_before, tense_at
+from langgraph_engram.temporal.tense import Utterance
 
 DIGITS = "#"
 """The trigger word that stands for any number."""
@@ -53,10 +51,6 @@ WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)nex
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""
 UNTIL = r"\s*(?:-|–|—|to|until|till|thru|through)\s*"
 """Between the ends of a range."""
-PERSON = re.compile(
-    r"(?i)\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b"
-)
-"""Words for people, or a verb that opens a sentence without its "I"."""
 
 
 def read_weekday(word: str) -> int:
@@ -71,39 +65,6 @@ def read_amount(words: str) -> tuple[int, int]:
             return VAGUE_NUMBERS[word]
     number = int(words) if words.isdecimal() else sum(NUMBERS[word] for word in re.split(r"[\s-]", words.casefold()))
     return number, number
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """A text, and when it was said by the speaker's clock."""
-
-    text: str
-    clock: datetime
-    date_order: DateOrder | None = None
-    """The order in which the speaker writes the numbers of a date, where known."""
-
-    @property
-    def today(self) -> date:
-        """Return the day on which it was said."""
-        return self.clock.date()
-
-    def tense(self, match: re.Match[str]) -> Tense | None:
-        """Return whether the words around a mention speak of the past or of the future; see `tense_at`."""
-        start, end = match.span("span")
-        possessive = self.text[end : end + 2] in ("'s", "’s")
-        return tense_at(self.text, start, end + 2 * possessive)
-
-    def is_habit(self, match: re.Match[str]) -> bool:
-        """Return whether the words around a mention speak of what happens again and again."""
-        return is_habit_at(self.text, *match.span("span"))
-
-    def before(self, match: re.Match[str]) -> str:
-        """Return the sentence up to a mention."""
-        return sentence_before(self.text, match.start("span"))
-
-    def speaks_of_people(self, match: re.Match[str]) -> bool:
-        """Return whether the sentence around a mention speaks of somebody, not of what holds nowadays or in general."""
-        return PERSON.search(f"{self.before(match)} {sentence_after(self.text, match.end('span'))}") is not None
 
 
 Read = Callable[[re.Match[str], Utterance], Period | None]

@@ -20,11 +20,11 @@ from langgraph_engram.temporal.patterns import (
     WEEKDAY,
     WHICH,
     Rules,
-    Utterance,
     led_by,
     read_amount,
     read_weekday,
 )  # fmt: skip
+from langgraph_engram.temporal.tense import Utterance
 
 UNIT_RULES = Rules(
     "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "
@@ -52,7 +52,6 @@ NOWADAYS = re.compile(
 )
 """Words before "today" that make it nowadays."""
 LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
-"""The start of a line of a list, a heading or a table."""
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
@@ -63,10 +62,9 @@ AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
     rf"last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?"
 )
 def _read_day(match: re.Match[str], utterance: Utterance) -> Period | None:
-    phrase = " ".join(match.group("phrase").casefold().split())
-    if phrase in ("today", "tonight", "tomorrow") and _is_general(match, utterance):
-        return None
-    return Period.of_day(utterance.today + timedelta(days=DAYS_AWAY[phrase]))
+    phrase = " ".join(match["phrase"].casefold().split())
+    is_general = phrase in ("today", "tonight", "tomorrow") and _is_general(match, utterance)
+    return None if is_general else Period.of_day(utterance.today + timedelta(days=DAYS_AWAY[phrase]))
 
 
 def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
@@ -74,15 +72,15 @@ def _is_general(match: re.Match[str], utterance: Utterance) -> bool:
     if NOWADAYS.search(utterance.before(match)) or _is_template(match, utterance):
         return True
     tense = utterance.tense(match)
-    is_done = tense == "behind" if match.group("phrase").casefold() == "today" else tense is not None
+    is_done = tense == "behind" if match["phrase"].casefold() == "today" else tense is not None
     return not (is_done or utterance.speaks_of_people(match))
 
 
 @UNIT_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|month|year)", after=CLOSED)
 def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
-    unit = UNITS[match.group("unit").casefold()]
-    article, way = (match.group("which").casefold().split() * 2)[:2]
+    unit = UNITS[match["unit"].casefold()]
+    article, way = (match["which"].casefold().split() * 2)[:2]
     if way != "last" and _is_template(match, utterance):
         return None
     if unit == "weekend" and way == "this":
@@ -124,10 +122,10 @@ def _read_the_weekend(match: re.Match[str], utterance: Utterance) -> Period | No
 )
 def _read_rolling(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "the last two weeks" and "the next month"; "the next day" counts from what was told before."""
-    unit, amount = UNITS[match.group("unit").casefold()], match.groupdict().get("amount")
+    unit, amount = UNITS[match["unit"].casefold()], match.groupdict().get("amount")
     if _is_template(match, utterance) or (unit == "day" and amount is None):
         return None
-    ahead = match.group("way").casefold() in ("next", "coming")
+    ahead = match["way"].casefold() in ("next", "coming")
     return _rolling(utterance, unit, read_amount(amount or "a")[1] * (1 if ahead else -1))
 
 
@@ -140,8 +138,8 @@ def _rolling(utterance: Utterance, unit: Unit, count: int) -> Period:
     rf"(?P<amount>{AMOUNT})[\s-]+(?P<unit>{UNIT})s?\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))", NOT_HALF
 )
 def _read_ago(match: re.Match[str], utterance: Utterance) -> Period | None:
-    least, most = read_amount(match.group("amount"))
-    return Period.away(UNITS[match.group("unit").casefold()], utterance.today, -least, -most)
+    least, most = read_amount(match["amount"])
+    return Period.away(UNITS[match["unit"].casefold()], utterance.today, -least, -most)
 
 
 @UNIT_RULES.reads(rf"(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?\s+from\s+(?:now|today)", NOT_HALF)
@@ -152,18 +150,18 @@ def _read_ago(match: re.Match[str], utterance: Utterance) -> Period | None:
 def _read_in(match: re.Match[str], utterance: Utterance) -> Period | None:
     if utterance.tense(match) != "ahead":
         return None
-    return Period.away(UNITS[match.group("unit").casefold()], utterance.today, *read_amount(match.group("amount")))
+    return Period.away(UNITS[match["unit"].casefold()], utterance.today, *read_amount(match["amount"]))
 
 
 @UNIT_RULES.reads(r"the\s+(?P<unit>week|month|year)", led_by("end of", "start of", "beginning of", "middle of"))
 def _read_running_unit(match: re.Match[str], utterance: Utterance) -> Period | None:
-    return Period.of_unit(UNITS[match.group("unit").casefold()], utterance.today)
+    return Period.of_unit(UNITS[match["unit"].casefold()], utterance.today)
 
 
 @WEEKDAY_RULES.reads(rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?", after=r"(?!\s+of\b)")
 def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
-    which, today = match.group("which").split()[-1].casefold(), utterance.today
-    weekday = read_weekday(match.group("weekday"))
+    which, today = match["which"].split()[-1].casefold(), utterance.today
+    weekday = read_weekday(match["weekday"])
     if which == "this":
         on = today + timedelta(days=weekday - today.weekday())
         return Period.of_day(on) if on >= today or utterance.tense(match) == "behind" else None
@@ -182,12 +180,10 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     tense = utterance.tense(match)
-    is_one_of_several = IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(
-        utterance.text, match.end("span")
-    )
-    if tense is None or utterance.is_habit(match) or is_one_of_several:
+    is_listed = IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(utterance.text, match.end("span"))
+    if tense is None or utterance.is_habit(match) or is_listed:
         return None
-    weekday = read_weekday(match.group("weekday"))
+    weekday = read_weekday(match["weekday"])
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))
 
 
@@ -199,5 +195,5 @@ def _read_weekday_range(_: re.Match[str], __: Utterance) -> Period | None:
 
 @WEEKDAY_RULES.reads(rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week")
 def _read_weekday_of_week(match: re.Match[str], utterance: Utterance) -> Period | None:
-    monday = Period.of_unit("week", utterance.today).first + timedelta(weeks=UNITS_AWAY[match.group("week").casefold()])
-    return Period.of_day(monday + timedelta(days=read_weekday(match.group("weekday"))))
+    monday = Period.of_unit("week", utterance.today).first + timedelta(weeks=UNITS_AWAY[match["week"].casefold()])
+    return Period.of_day(monday + timedelta(days=read_weekday(match["weekday"])))

@@ -5,7 +5,11 @@ other clause. Words before the span count more than words after it. A form that 
 """
 
 import re
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Literal
+
+from langgraph_engram.schema import DateOrder
 
 Tense = Literal["ahead", "behind"]
 REACH = 140
@@ -87,35 +91,53 @@ HABIT = re.compile(
     r"evening|week|weekend|month|year|spring|summer|autumn|fall|winter|season|time)|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days(?!\s+(?:ago|from|after|before)))\b"
 )
+PEOPLE = re.compile(
+    r"(?i)\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b"
+)
+"""Words for people, or a verb that opens a sentence without its "I"."""
 
 
-def tense_at(text: str, start: int, end: int) -> Tense | None:
-    """Return the tense of the clause around a span, or else of the nearest clause of its sentence that has one."""
-    *earlier, before = CLAUSE_END.split(sentence_before(text, start))
-    after, *later = CLAUSE_END.split(sentence_after(text, end))
-    verbs = (_at_end(before), _last(before), _first(after), *map(_last, reversed(earlier)), *map(_first, later))
-    return next(filter(None, verbs), None)
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A text, and when it was said by the speaker's clock."""
 
+    text: str
+    clock: datetime
+    date_order: DateOrder | None = None
+    """The order in which the speaker writes the numbers of a date, where known."""
 
-def is_habit_at(text: str, start: int, end: int) -> bool:
-    """Return whether the clause around a span speaks of what happens again and again."""
-    before, after = CLAUSE_END.split(sentence_before(text, start))[-1], CLAUSE_END.split(sentence_after(text, end))[0]
-    return bool(HABIT.search(before) or HABIT.search(after))
+    @property
+    def today(self) -> date:
+        """Return the day on which it was said."""
+        return self.clock.date()
 
+    def tense(self, match: re.Match[str]) -> Tense | None:
+        """Return the tense of the clause around a mention, or else of the nearest one of its sentence."""
+        end = match.end("span")
+        possessive = self.text[end : end + 2] in ("'s", "’s")
+        *earlier, before = CLAUSE_END.split(self.before(match))
+        after, *later = CLAUSE_END.split(self._after(end + 2 * possessive))
+        arranged: Tense | None = "ahead" if ARRANGED.search(before) or IS_ON.search(before) else None
+        verbs = (arranged, _last(before), _first(after), *map(_last, reversed(earlier)), *map(_first, later))
+        return next(filter(None, verbs), None)
 
-def sentence_before(text: str, start: int) -> str:
-    """Return the sentence up to an index, no more than its last `REACH` characters."""
-    return SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
+    def is_habit(self, match: re.Match[str]) -> bool:
+        """Return whether the clause around a mention speaks of what happens again and again."""
+        before, after = CLAUSE_END.split(self.before(match)), CLAUSE_END.split(self._after(match.end("span")))
+        return bool(HABIT.search(before[-1]) or HABIT.search(after[0]))
 
+    def speaks_of_people(self, match: re.Match[str]) -> bool:
+        """Return whether the sentence around a mention speaks of somebody, not of what holds nowadays or in general."""
+        return PEOPLE.search(f"{self.before(match)} {self._after(match.end('span'))}") is not None
 
-def sentence_after(text: str, end: int) -> str:
-    """Return the sentence from an index on, no more than half as many characters."""
-    return SENTENCE_END.split(text[end : end + REACH // 2], maxsplit=1)[0]
+    def before(self, match: re.Match[str]) -> str:
+        """Return the sentence up to a mention, no more than its last `REACH` characters."""
+        start = match.start("span")
+        return SENTENCE_END.split(self.text[max(0, start - REACH) : start])[-1]
 
-
-def _at_end(clause: str) -> Tense | None:
-    """Judge by words that must be right before the span."""
-    return "ahead" if any(pattern.search(clause) for pattern in (ARRANGED, IS_ON)) else None
+    def _after(self, end: int) -> str:
+        """Return the sentence from an index on, no more than half as many characters."""
+        return SENTENCE_END.split(self.text[end : end + REACH // 2], maxsplit=1)[0]
 
 
 def _last(clause: str) -> Tense | None:

@@ -116,7 +116,9 @@ def document_frequencies(texts: Iterable[str]) -> Counter[str]:
     return Counter(key for text in texts for key in _content_words(text))
 
 
-def topic_words(texts: Sequence[str], frequencies: Counter[str], people: Collection[str], most: int) -> list[str]:
+def topic_words(
+    texts: Sequence[str], frequencies: Counter[str], people: Collection[str], most: int = TITLE_KEYWORDS
+) -> list[str]:
     """Return the words that best name what some texts are about, the best first; names of `people` are none.
 
     A word counts by the texts that hold it, times their share among all texts of the conversation that do

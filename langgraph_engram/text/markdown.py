@@ -70,13 +70,21 @@ class _Part:
     introduces: bool = False
 
 
-def passages_of(text: str, role: Role) -> list[str]:
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def passages_of(text: str, role: Role) -> tuple[str, ...]:
     """Cut a message into passages, each under a line of its headings ("A > B:"); none of one that is short and plain.
 
     An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long lists and what stands
     under headings; its paragraphs are sentences in their own right.
     """
-    return list(_passages(text, role))
+    is_long = len(text) >= LONG_MESSAGE
+    blocks: Sequence[Block] = blocks_of(text)
+    if role != "assistant":
+        blocks = _pasted(blocks, is_long=is_long)
+    elif not is_long and all(block.kind == "prose" for block in blocks):
+        return ()
+    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
+    return tuple(passage for passage in passages if WORD.search(passage))
 
 
 def without_code(text: str) -> str:
@@ -139,21 +147,8 @@ def _block(kind: BlockKind, lines: Sequence[str]) -> Block:
 
 def _heads(heading: Block, after: Block) -> bool:
     """Return whether a heading has words, not too many, and something under it."""
-    if after is END or (after.kind == "heading" and after.level <= heading.level):
-        return False
-    return 0 < len(heading.heading) <= MAX_OPENING
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _passages(text: str, role: Role) -> tuple[str, ...]:
-    is_long = len(text) >= LONG_MESSAGE
-    blocks: Sequence[Block] = blocks_of(text)
-    if role != "assistant":
-        blocks = _pasted(blocks, is_long=is_long)
-    elif not is_long and all(block.kind == "prose" for block in blocks):
-        return ()
-    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
-    return tuple(passage for passage in passages if WORD.search(passage))
+    is_empty = after is END or (after.kind == "heading" and after.level <= heading.level)
+    return not is_empty and 0 < len(heading.heading) <= MAX_OPENING
 
 
 def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:
@@ -178,18 +173,15 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
             opened.append(block.text)
             continue
         names = tuple(heading.heading for heading in path)
-        for text in _cut(block):
+        for text in _cut(block.text):
             yield _Part(names, text, "\n".join(opened), block.introduces)
             opened = []
 
 
-def _cut(block: Block) -> Iterator[str]:
+def _cut(text: str) -> list[str]:
     """Cut a block that is too large at its lines, and a line at its sentences."""
-    if len(block.text) <= MAX_PASSAGE:
-        yield block.text
-        return
-    lines = block.text.split("\n")
-    yield from _packed((piece for line in lines for piece in _packed(pieces_of(line, MAX_PASSAGE), " ")), "\n")
+    lines = (piece for line in text.split("\n") for piece in _packed(pieces_of(line, MAX_PASSAGE), " "))
+    return [text] if len(text) <= MAX_PASSAGE else _packed(lines, "\n")
 
 
 def _introduced(parts: Iterable[_Part]) -> list[_Part]:

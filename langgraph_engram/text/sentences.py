@@ -39,9 +39,8 @@ DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
 CLOSERS = frozenset("\"'”’)]") | frozenset(WIDE_CLOSERS)
 """After these a word in lower case goes on with the sentence around them; after a wide mark, any letter at once."""
 NEVER_LAST = frozenset("dr mr mrs ms mx prof vs cf eg e.g ie i.e approx ca dept vol fig".split())
-"""Abbreviations that never end a sentence."""
 TITLES = frozenset("St Mt Ft Rev Sgt Capt Lt Col Gen Gov Sen Rep Pres".split())
-"""Titles that never end one, in this case."""
+"""Titles that never end a sentence, in this case."""
 MAYBE_LAST = frozenset("a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a d.c ph.d m.d ave blvd rd al".split())
 """Abbreviations that end a sentence only before a word that often opens one."""
 DAY_NUMBER = re.compile(r"\d{1,2}")

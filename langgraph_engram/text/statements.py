@@ -116,7 +116,6 @@ STATES = {
     "relationship": rf"{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
 }
 """Attributes by what follows the person."""
-VERSION = "version"
 USE_VERSION = (
     rf"(?P<subject>\b(?:I|[Ww]e))(?:{HAVE}{LATELY}\s+(?:run|use|(?:upgraded|updated|migrated|moved|switched)\s+"
     rf"(?:from\s+[\w.]+\s+(?:[\d.]+\s+)?)?to)|(?:['’](?:m|re)|\s+am|\s+are){LATELY}\s+(?:on|running|using))"
@@ -135,7 +134,7 @@ OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
     *((name, f"{SUBJECT}{clause}") for name, clause in STATES.items()),
-    (VERSION, USE_VERSION),
+    ("version", USE_VERSION),
     *(
         (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
         for name, head, value in (*POSSESSIONS, ("favourite", r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)", ANYTHING))
@@ -225,7 +224,9 @@ def affirmed(text: str) -> str:
     negated = False
     for start, end in pairwise(ends):
         clause = text[start:end]
-        negated = _is_negated(clause) or (negated and _is_item(clause))
+        negation = NEGATION.search(clause)
+        is_item = len(clause.split()) <= MAX_ITEM_WORDS and not CLAUSE_WORDS.search(clause)
+        negated = (negated and is_item) or (negation is not None and not COMPARES.search(clause, negation.end()))
         if not negated:
             kept.append(clause)
     return "".join(kept).strip()
@@ -235,9 +236,7 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
     """Return the likeliest type of a sentence: an episode, a lasting trait, or a fact."""
     if find_times(sentence, clock):
         return "episodic"
-    if PROFILE.search(sentence):
-        return "profile"
-    return "episodic" if EPISODIC.search(sentence) else "fact"
+    return "profile" if PROFILE.search(sentence) else "episodic" if EPISODIC.search(sentence) else "fact"
 
 
 def location_of(sentence: str) -> str:
@@ -267,7 +266,9 @@ def slot_of(text: str, speaker: str) -> Slot | None:
         return None
     for name, pattern in _patterns():
         match = pattern.search(text)
-        if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
+        if not match or UNSURE.search(text[: match.start()]) or TEMPORARY.search(text[match.end() :]):
+            continue
+        if slot := _read(name, match, speaker):
             return slot
     return None
 
@@ -275,6 +276,12 @@ def slot_of(text: str, speaker: str) -> Slot | None:
 def states_change(record: Record) -> bool:
     """Return whether a record says that something is no longer as it was."""
     return CHANGE.search(own_words(record.content, record.speaker)) is not None
+
+
+def states_something(record: Record) -> bool:
+    """Return whether a record may change: it lasts, or is no question, no image, and more than praise."""
+    said = own_words(record.content, record.speaker)
+    return bool(record.lasting) or not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
 
 
 def slot_in(record: Record) -> Slot | None:
@@ -285,16 +292,7 @@ def slot_in(record: Record) -> Slot | None:
 def expanded_stems(text: str, speaker: str) -> set[str]:
     """Return the content stems of a sentence, and those of questions about the attribute that it sets."""
     slot = slot_of(text, speaker)
-    return {*content_stems(text), *(content_stems(IMPLIED.get(slot.name, "")) if slot else ())}
-
-
-def _is_negated(clause: str) -> bool:
-    match = NEGATION.search(clause)
-    return match is not None and not COMPARES.search(clause, match.end())
-
-
-def _is_item(clause: str) -> bool:
-    return len(clause.split()) <= MAX_ITEM_WORDS and not CLAUSE_WORDS.search(clause)
+    return {*content_stems(text), *content_stems(IMPLIED.get(slot.name, "") if slot else "")}
 
 
 @cache
@@ -303,12 +301,8 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     return [(name, re.compile(expression)) for name, expression in EXPRESSIONS]
 
 
-def _is_certain(text: str, match: re.Match[str]) -> bool:
-    return not UNSURE.search(text[: match.start()]) and not TEMPORARY.search(text[match.end() :])
-
-
 def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
-    if name == VERSION:
+    if name == "version":
         return _read_version(match, speaker)
     owner = _owner(match["subject"], speaker)
     value = TRAILING.sub("", " ".join(match["value"].casefold().split()))

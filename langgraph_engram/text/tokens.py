@@ -32,7 +32,6 @@ child children; man men; woman women; person people; foot feet; tooth teeth; mou
 wife wives; knife knives; shelf shelves; wolf wolves; mom mum mommy mother; dad daddy father; bike bicycle;
 photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
 """
-"""Forms of other words, the base first."""
 
 
 def _by_form(forms: str) -> dict[str, str]:
@@ -40,9 +39,7 @@ def _by_form(forms: str) -> dict[str, str]:
 
 
 BASE = _by_form(VERBS) | _by_form(OTHER_FORMS)
-"""The base of each form."""
 PAST_FORMS = frozenset(_by_form(VERBS))
-"""Irregular past forms of verbs."""
 
 STOP_WORDS = frozenset(
     "a an the and or but if of at by for with about to from in on is are was were be been being am do does did has "
@@ -89,10 +86,7 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    """Return the stems of the words of `text` that are not in the stop list, in order, with repeats.
-
-    Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
-    """
+    """Return the content stems of `text`, in order, with repeats: "bought" and "buys" give one, a stop word none."""
     read = _stems if len(text) <= LONGEST_CACHED else _stems.__wrapped__
     return list(read(text))
 

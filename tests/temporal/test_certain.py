@@ -17,7 +17,7 @@ def on(day):
 
 def named(text, clock, date_order=None):
     return {
-        mention.text: format_interval(mention.interval, mention.granularity)
+        mention.text: format_interval(mention.interval, mention.period.granularity)
         for mention in find_times(text, clock, date_order)
     }
 

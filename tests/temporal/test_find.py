@@ -110,7 +110,7 @@ def test_a_phrase_means_what_people_mean_by_it(clock, marked, named):
 
     found = find_times(said, CLOCKS[clock])
 
-    assert [(time.text, format_interval(time.interval, time.granularity)) for time in found] == [
+    assert [(time.text, format_interval(time.interval, time.period.granularity)) for time in found] == [
         (marked[marked.index("[") + 1 : marked.index("]")], named)
     ]
 

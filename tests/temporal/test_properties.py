@@ -55,7 +55,7 @@ def test_every_phrase_has_a_name_that_means_it(phrase, clock):
     """A phrase is one mention on every day of the calendar, and its name reads back as the same interval."""
     [mention] = find_times(phrase, clock)
 
-    named = format_interval(mention.interval, mention.granularity)
+    named = format_interval(mention.interval, mention.period.granularity)
 
     assert parse_time(named, None) == mention.interval
     assert parse_time(named, clock) == mention.interval

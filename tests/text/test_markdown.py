@@ -70,7 +70,7 @@ def test_a_passage_knows_its_headings_and_keeps_blocks_whole():
     steps = "".join(f"- Step {number} of the roof takes a while\n" for number in range(FULL_PASSAGE // 35))
     text = f"# The shed\n\n## Roof\n\nDo this in order:\n\n{steps}\n## Door\n\nPaint it blue.\n\n### Handle\n\nBrass."
 
-    assert passages_of(text, "assistant") == [
+    assert list(passages_of(text, "assistant")) == [
         f"The shed > Roof:\nDo this in order:\n{steps.strip()}",
         "The shed > Door:\nPaint it blue.\n### Handle\nBrass.",
     ]
@@ -80,9 +80,9 @@ def test_a_short_plain_message_has_no_passages():
     """Nor has a person's long one without structure, nor their short list; an assistant's long one has."""
     long = "The tide was low and we walked out to the wreck. " * (LONG_MESSAGE // 40)
 
-    assert passages_of("Take the ferry. It leaves at noon.", "assistant") == []
-    assert passages_of(long, "user") == []
-    assert passages_of("We need:\n- rope\n- tar", "user") == []
+    assert passages_of("Take the ferry. It leaves at noon.", "assistant") == ()
+    assert passages_of(long, "user") == ()
+    assert passages_of("We need:\n- rope\n- tar", "user") == ()
     assert len(passages_of(long, "assistant")) == 1
 
 
@@ -90,7 +90,7 @@ def test_of_a_persons_message_only_what_is_pasted_is_cut():
     """Code with the line that introduces it; the paragraphs are sentences in their own right."""
     text = "My build fails since Monday. This is the script:\n\n```\nmake all\n```\n\nWhat is wrong with it?"
 
-    assert passages_of(text, "user") == ["My build fails since Monday. This is the script:\n```\nmake all\n```"]
+    assert passages_of(text, "user") == ("My build fails since Monday. This is the script:\n```\nmake all\n```",)
     assert prose_of(text).endswith("What is wrong with it?")
 
 
