@@ -39,9 +39,10 @@ class ReflectStep:
         if stopped := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
             missing = _left(state) if needs_whole(state) else state.get("missing", [])
             return {"done": True, "missing": missing, "notes": [*state.get("notes", []), stopped]}
-        if not self.on_all and _is_settled(state):
+        is_whole, may_go_on = self.whole and needs_whole(state), state.get("may_go_on", False)
+        if (is_whole and not may_go_on) or (not self.on_all and _is_settled(state)):
             return {"done": True, "missing": _left(state)}
-        if self.whole and state.get("may_go_on") and (needs_whole(state) or rests_on_evidence(state["answer"])):
+        if is_whole or (self.whole and may_go_on and rests_on_evidence(state["answer"])):
             return self._read_on(state)
         query, pool = state["request"].query, tuple(state["pool"])
         question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)

@@ -1,0 +1,188 @@
+"""What needs the whole is listed from many lines, and read on as long as that brings something."""
+
+from datetime import timedelta
+
+import pytest
+
+from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.list_items import ListItems
+from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
+from langgraph_engram.prompts.select_records import Selection, SelectRecords
+from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.retrieval import light
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.settings import RetrieveSettings, Settings
+from langgraph_engram.testing import FakeModel
+from tests.conftest import NOON
+
+KITES = 30
+QUERY = "How many kites did Ana fly?"
+
+
+@pytest.fixture
+def reading(store, keep, turn, record, to_recall, monkeypatch):
+    """Recall with a model that answers as `replies` says, from thirty turns of which six are read at once."""
+    monkeypatch.setattr(light, "MOST_LINES", 6)
+    monkeypatch.setattr(light, "FURTHER_LINES", 9)
+    turns = [
+        turn(number, text=f"I flew kite number {number} today.", said_at=NOON + timedelta(days=number))
+        for number in range(KITES)
+    ]
+    records = [
+        record(number, f"Ana: {said.text}", source_turn_ids=[said.turn_id], mentioned_at=said.said_at)
+        for number, said in enumerate(turns)
+    ]
+    keep(turns=turns, records=records)
+
+    def run(replies, breadth="list", **settings):
+        def answer(question):
+            if isinstance(question, ParseIntent):
+                return ParsedIntent(anchor=question.query, breadth=breadth)
+            return replies[type(question)](question)
+
+        model = FakeModel([answer] * 40)
+        chosen = Settings(retrieve=RetrieveSettings(intent="model", **settings))
+        graph = build_read_graph(store, model, RuleModel(), chosen)
+        return graph.invoke({"request": to_recall(QUERY)})["recollection"], model.asked
+
+    return run
+
+
+def listing(*numbers, look_for=""):
+    """Make a reply that lists the lines of some numbers."""
+    items = [f"- kite [{number}]" for number in numbers]
+    return "\n".join([*items, *([f"LOOK FOR: {look_for}"] if look_for else []), f"ANSWER: {len(items)} kites"])
+
+
+def test_one_call_where_the_last_lines_bring_nothing(reading):
+    """The best lines hold all of it: the list ends by itself, and the answer is sufficient."""
+    recollection, asked = reading({ListItems: lambda _: listing(1, 2)})
+
+    assert [question.name for question in asked] == ["ParseIntent", "ListItems"]
+    assert (recollection.answer, recollection.verdict) == ("2 kites [1][2]", "sufficient")
+    assert [item.counts for item in recollection.items] == [True, True]
+    assert len(recollection.evidence) == 2
+
+
+def test_it_is_read_on_where_the_last_lines_count(reading):
+    """Of what is read next, side by side, what was selected joins what counted; nothing new ends it."""
+    lists = iter([listing(1, 6), listing(1, 2, 3)])
+    selected = iter([Selection(numbers=[2]), Selection(numbers=[])])
+    recollection, asked = reading({ListItems: lambda _: next(lists), SelectRecords: lambda _: next(selected)})
+
+    assert [question.name for question in asked if not isinstance(question, ParseIntent)] == [
+        "ListItems", "SelectRecords", "ListItems",
+    ]  # fmt: skip
+    read = [passage.evidence_id for question in asked[1:] for passage in getattr(question, "candidates", ())]
+    first = [passage.evidence_id for passage in asked[1].evidence]
+    assert len(read) == 9
+    assert not set(read) & set(first)
+    assert len(asked[-1].evidence) == 3
+    assert (recollection.verdict, recollection.went_deep) == ("sufficient", True)
+
+
+def test_words_that_the_list_names_are_looked_for(reading):
+    """They are searched in the place of the question, which what is found is still selected for."""
+    recollection, asked = reading(
+        {ListItems: lambda _: listing(1, look_for="number 29"), SelectRecords: lambda _: Selection(numbers=[])}
+    )
+
+    names = [question.name for question in asked]
+    assert names == ["ParseIntent", "ListItems", "ParseIntent", "SelectRecords"]
+    assert asked[2].query == "number 29"
+    assert asked[3].query == QUERY
+    assert any("number 29" in passage.text for passage in asked[3].candidates)
+    assert recollection.verdict == "sufficient"
+
+
+def test_a_part_that_fails_leaves_the_rest(reading):
+    """What could not be read is said, and the answer is partial."""
+    recollection, _ = reading({ListItems: lambda _: listing(1, 6), SelectRecords: lambda _: Failure("timeout", "late")})
+
+    assert (recollection.answer, recollection.verdict) == ("2 kites [1][2]", "partial")
+    assert recollection.missing == ["lines that could not be read: late"]
+
+
+def test_a_spent_budget_is_said(reading):
+    """As long as the last lines count it is read on, up to the rounds that are allowed."""
+
+    def everything(question):
+        return listing(*range(1, len(question.evidence) + 1))
+
+    def select(question):
+        return Selection(numbers=list(range(1, len(question.candidates) + 1)))
+
+    recollection, asked = reading({ListItems: everything, SelectRecords: select})
+
+    assert sum(isinstance(question, ListItems) for question in asked) == 3
+    assert recollection.verdict == "partial"
+    assert recollection.missing == ["up to 6 further lines that were found, and not read"]
+    assert len(recollection.items) == 6 + 2 * 9
+
+
+def test_an_item_without_evidence_makes_it_partial(reading):
+    """It is dropped and named: the number that was told no longer stands."""
+    recollection, _ = reading({ListItems: lambda _: "- kite [1]\n- a glider\nANSWER: 2"})
+
+    assert (recollection.verdict, recollection.missing) == ("partial", ["no line holds what was listed as a glider"])
+
+
+def test_nothing_that_counts_is_absent(reading):
+    """A thing that was never told of is not claimed to be none."""
+    recollection, _ = reading({ListItems: lambda _: "ANSWER: 0"})
+
+    assert (recollection.answer, recollection.verdict) == (UNKNOWN, "absent")
+
+
+def test_an_answer_that_is_not_whole_leads_to_the_whole(reading):
+    """Whatever the query's words: a light answer that memory may hold more of is read for as a whole."""
+    recollection, asked = reading(
+        {AnswerLight: lambda _: "One [1]. [more]", ListItems: lambda _: listing(1, 2)}, breadth="narrow"
+    )
+
+    names = [question.name for question in asked if not isinstance(question, ParseIntent)]
+    assert names == ["AnswerLight", "ListItems"]
+    assert (recollection.answer, recollection.verdict) == ("2 kites [1][2]", "sufficient")
+
+
+def test_it_can_be_switched_off(reading):
+    """Without it a count is answered from the passages of any other question."""
+    _, asked = reading({AnswerLight: lambda _: "One [1]."}, whole=False)
+
+    assert [question.name for question in asked] == ["ParseIntent", "AnswerLight"]
+
+
+def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record, intent):
+    """A model reckons with no dates: each line says whether it counts for the window."""
+    query = "How many kites did I fly last week?"
+    asked = intent(query=query, time={"text": "last week", "start": NOON, "end": NOON + timedelta(days=6)})
+    lines = [
+        passage(
+            f"p{days}", text="A kite.", record=record(days + 3, "A kite.", mentioned_at=NOON + timedelta(days=days))
+        )
+        for days in (-3, 2)
+    ]
+
+    shown = str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
+
+    assert "[1] A kite. (outside the time asked about)" in shown
+    assert "[2] A kite.\n" in shown
+    assert '"last week" is from Mon 8 May 2023 to Sun 14 May 2023' in shown
+
+
+def test_too_long_a_list_is_halved(to_recall, intent, passage):
+    """A model whose context holds half of the lines answers from the best half, and that is said."""
+    model = FakeModel([Failure("too_long", "no"), "- a kite [1]\nANSWER: 1"])
+    found = [passage(f"p{number}", text="A kite.", routes={"outline": 1.0}) for number in range(4)]
+    state = {
+        "request": to_recall(QUERY), "query": QUERY, "intent": intent(breadth="list"), "evidence": found, "pool": [],
+        "read_ids": [], "more": 0,
+    }  # fmt: skip
+
+    update = WriteAnswerStep(model, Settings().deep)(state)
+
+    assert len(model.asked[1].evidence) == 2
+    assert update["notes"] == ["the model's context held 2 of 4 passages: the answer rests on these"]
