@@ -55,6 +55,7 @@ JOIN_FACTOR = 0.85
 """Share of a passage's score from which a further record of its turns joins it."""
 EXCHANGE_FACTOR = 0.65
 """Share of a passage's score from which a record of another turn of the exchange joins it."""
+FENCE = "```"
 MISSING = frozenset([-1])
 """The position of a turn that is not there."""
 
@@ -85,8 +86,16 @@ class Fusion:
         return merge(passages, turns, key=lambda found: -found.score)
 
     def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[tuple[int, Candidate]]:
-        """Yield each turn that was found, a negative number for none, and the best of it as a line, best first."""
+        """Yield each turn that was found, a negative number for none, and the best of it as a line, best first.
+
+        Code stands for its turn only where nothing else of it was found, and then behind all others.
+        """
         places, scores = self._found
+        is_code = self.index.records.column(
+            "is_code", lambda record: record.is_passage and FENCE in record.content, np.bool_
+        )
+        order = np.argsort(np.append(is_code, False)[np.minimum(places, len(is_code))], kind="stable")
+        places, scores = places[order], scores[order]
         turn_of, records = self._links.turn, len(self.index.records)
         seen = set(shown)
         for at, score in zip(places.tolist(), scores.tolist(), strict=True):

@@ -1,32 +1,19 @@
-"""Find passages by the light routes: for a narrow query whole ones, then lines; for a broad one lines alone.
+"""Find passages by the light routes: for one thing whole ones, then lines; for what needs the whole lines alone.
 
-Summaries and timelines rest on many exchanges, and whole passages fill the budget with a tenth of them: they are shown
-a line of each exchange (docs/decisions/0018).
+Counts, lists, orders and summaries rest on many turns, and whole passages fill the budget with a tenth of them
+(docs/decisions/0018).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
-import numpy as np
-
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.fusion import Fusion, interleave
+from langgraph_engram.retrieval.lines import format_lines, lines_of
 from langgraph_engram.retrieval.messages import MessageRetriever
-from langgraph_engram.retrieval.passages import (
-    ELLIPSIS,
-    LINE_CHARACTERS,
-    Candidate,
-    approximate_tokens,
-    format_passage,
-    format_record,
-    near_turns,
-    reply_position,
-    with_excerpt,
-    with_lines,
-)
+from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_passage, near_turns, with_excerpt
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import (
@@ -37,12 +24,11 @@ from langgraph_engram.retrieval.relevance import (
     truncate,
     with_relevance,
 )
-from langgraph_engram.retrieval.scoring import Routes, top_matching
+from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Turn
+from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.markdown import blocks_of
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
@@ -60,10 +46,6 @@ SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
 """Turns between sentences of one passage in a search; a recall has passages of one turn."""
-MAX_NARRATIVES = 2
-"""Syntheses that a summary begins with, of those that a language model wrote."""
-REPLY_CHARACTERS = 140
-"""Characters of the line of an assistant's reply in a summary: its headings, or how it begins."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +74,9 @@ class LightRetriever:
         else:
             most = FURTHER_LINES if search.read else MOST_LINES
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
-            pool = list(outline(first, breadth))
+            pool = list(lines_of(first, breadth))
             found = with_relevance(pool, relevance.features(pool))
-            lines = _format(relevance, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
+            lines = format_lines(index, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
             fresh = [line for line in lines if line.evidence_id not in search.read]
             shown = fresh[:most] if search.mode == "recall" else fresh
             more = len(fresh) - len(shown)
@@ -118,7 +100,8 @@ class LightRetriever:
         lines = _lines(fusion, relevance, whole, budget)
         ordered: list[Evidence | Candidate] = [*whole, *(lines if search.mode == "recall" else by_strength(lines))]
         kept = truncate(ordered, stop)
-        return [*whole[: len(kept)], *_format(relevance, [line for line in kept if isinstance(line, Candidate)])]
+        kept_lines = [line for line in kept if isinstance(line, Candidate)]
+        return [*whole[: len(kept)], *format_lines(relevance.index, kept_lines)]
 
 
 def _rank(fusion: Fusion, search: Search) -> Iterator[Candidate]:
@@ -142,83 +125,13 @@ def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budg
     index = relevance.index
     shown = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
     left = budget - sum(map(passage_tokens, whole))
-    lines = fit_budget(outline(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
+    lines = fit_budget(lines_of(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
     return with_relevance(lines, relevance.features(lines))
 
 
 def _format(relevance: Relevance, candidates: Sequence[Candidate]) -> list[Evidence]:
     index, weights = relevance.index, relevance.stem_weights
-    return [
-        format_line(index, found) if found.as_line else with_excerpt(format_passage(index, found), weights)
-        for found in candidates
-    ]
-
-
-def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
-    """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
-
-    A timeline or a summary is about what people said: an assistant's turns have no line of their own, but one after the
-    turn that they reply to, where a summary is asked for. A question that was asked is part of the whole, so it loses
-    nothing. A summary begins with the syntheses that bear on it.
-    """
-    if breadth == "narrow":
-        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
-        return
-    index = fusion.index
-    if breadth == "summary":
-        yield from _narratives(fusion)
-    for turn, candidate in replace(fusion, question_weight=0.0).ranked_turns(shown):
-        if turn >= 0 and breadth != "list" and index.turns.items[turn].role == "assistant":
-            continue
-        reply = reply_position(index, turn) if breadth == "summary" else -1
-        routes = {**candidate.routes, OUTLINE: candidate.score}
-        yield candidate._replace(routes=routes, replies=(reply,) if reply >= 0 else ())
-
-
-def _narratives(fusion: Fusion) -> Iterator[Candidate]:
-    """Yield the syntheses that a model wrote and that bear most on a query: what quotes its records adds nothing."""
-    index = fusion.index
-    written = index.syntheses.column("written", lambda synthesis: not synthesis.quoted, np.bool_)
-    found = np.where(written, fusion.scores.syntheses, 0.0)
-    for position in top_matching(fusion.matches, index.syntheses, found, MAX_NARRATIVES):
-        score = float(found[position])
-        yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
-
-
-def format_line(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    """Return a candidate of an outline as a line with its day: what was said in its turn that bears most on the query.
-
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
-    """
-    passage = _without_replies(index, candidate)
-    if passage.shows_others:
-        return passage
-    replies = [index.turns.items[position] for position in candidate.replies]
-    return with_lines(passage, replies, lambda reply: _cut(_reply_text(reply), REPLY_CHARACTERS))
-
-
-def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
-    if candidate.kind == "record":
-        return format_record(index, candidate, lambda records: _cut(plain(records[0].content), LINE_CHARACTERS))
-    passage = format_passage(index, candidate._replace(replies=()))
-    if candidate.kind == "synthesis":
-        text, moment = passage.text, index.syntheses.items[candidate.position].window_start
-    else:
-        turn = index.turns.items[candidate.position]
-        text, moment = _cut(quote_turn(turn), LINE_CHARACTERS), turn.said_at
-    return passage.model_copy(update={"text": dated(text, moment)})
-
-
-def _reply_text(turn: Turn) -> str:
-    """Return the headings of an assistant's reply, which tell more of it than how it begins; its words without any."""
-    headings = [block.heading for block in blocks_of(turn.text) if block.heading]
-    return f"{speaker_name(turn.speaker)}: {plain('; '.join(headings))}" if headings else quote_turn(turn)
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, cut between words."""
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"
+    return [with_excerpt(format_passage(index, candidate), weights) for candidate in candidates]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
-from langgraph_engram.retrieval.light import default_parts, format_line, outline
+from langgraph_engram.retrieval.light import default_parts
+from langgraph_engram.retrieval.lines import format_lines, lines_of
 from langgraph_engram.retrieval.pool import light_passages
 from langgraph_engram.retrieval.queries import breadth_of
 from langgraph_engram.retrieval.scoring import Routes
@@ -32,8 +33,8 @@ def outlined(store, scope, intent):
     def show(query, breadth="summary"):
         asked = intent(query=query, anchor=query)
         scores = Routes(store.encoder, RetrieveSettings().routes).score(store.index(scope), asked)
-        found = outline(Fusion(store.index(scope), asked, scores), breadth)
-        return [format_line(store.index(scope), candidate) for candidate in found]
+        found = list(lines_of(Fusion(store.index(scope), asked, scores), breadth))
+        return format_lines(store.index(scope), found)
 
     return show
 
