@@ -122,12 +122,6 @@ class RecordIndex(KindIndex[Record]):
             named |= self.lexical.count_matches(stems) == len(stems)
         return named
 
-    def citing(self, turn_id: str) -> list[Record]:
-        """Return the records that cite a turn, in the order they were put."""
-        wanted = turn_id.encode()
-        found = [self.items[position] for position, item in enumerate(self.items.packed) if wanted in item]
-        return [record for record in found if turn_id in record.source_turn_ids]
-
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""
         seen = {record.record_id}
@@ -275,23 +269,7 @@ def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> R
     return record
 
 
-__all__ = [
-    "BOUNDARIES",
-    "DECISIONS",
-    "EVENTS",
-    "PENDING_TASKS",
-    "RECORDS",
-    "SEARCHABLE",
-    "SYNTHESES",
-    "TURNS",
-    "UNSEARCHED",
-    "Kind",
-    "KindIndex",
-    "RecordIndex",
-    "ScopeIndex",
-    "T",
-    "TurnIndex",
-]
+__all__ = ["BOUNDARIES", "DECISIONS", "EVENTS", "PENDING_TASKS", "RECORDS", "SYNTHESES", "TURNS", "Kind", "KindIndex"]
 
 
 @dataclass(frozen=True, eq=False)

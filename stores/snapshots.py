@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, UNSEARCHED, KindIndex, ScopeIndex
-from langgraph_engram.stores.kind_index import Column
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.kind_index import Column, KindIndex
+from langgraph_engram.stores.kinds import RECORDS, SEARCHABLE, TURNS, UNSEARCHED
 from langgraph_engram.stores.locks import DATABASE, unwritable
 from langgraph_engram.stores.rows import SCHEMA, scope_hash
 from langgraph_engram.stores.versions import AppendOnlyArray

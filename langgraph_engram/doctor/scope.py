@@ -17,7 +17,8 @@ from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind, ScopeIndex
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind
 from langgraph_engram.text.tokens import content_stems
 
 NEAR = 20
