@@ -90,7 +90,7 @@ def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
     """Open what embeds items and queries."""
     embed, fields, dimensions = index.get("embed"), list(index.get("fields") or WHOLE_VALUE), index.get("dims")
     if embed is None:
-        return Indexer(_OfEncoder(encoder), encoder.name, fields)
+        return Indexer(ensure_embeddings(lambda texts: encoder.encode(texts).tolist()), encoder.name, fields)
     is_named = isinstance(embed, str | Embeddings)
     if not (is_named or callable(embed)) or iscoroutinefunction(embed):
         raise InvalidSetting(
@@ -177,17 +177,3 @@ def _new_item(op: PutOp, before: StoredItem | None, vectors: Vectors | None, now
         updated_at=now,
         vectors=vectors,
     )
-
-
-@dataclass(frozen=True)
-class _OfEncoder(Embeddings):
-    """An `Encoder` as LangChain's `Embeddings`."""
-
-    encoder: Encoder
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = self.encoder.encode(texts).tolist()
-        return vectors
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
