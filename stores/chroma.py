@@ -24,10 +24,10 @@ from langgraph_engram.stores.chroma_files import announce_removal, secure_delete
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.index_cache import IndexCache, SharedRevisions
+from langgraph_engram.stores.index_cache import IndexCache
 from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.rows import PAGE_SIZE, Rows, open_rows, scope_hash
+from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:

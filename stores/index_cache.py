@@ -1,32 +1,16 @@
-"""Hold the indexes of the scopes used last in memory, as far as there is room, and know which of them are outdated.
+"""Hold the indexes of the scopes used last in memory, as far as there is room."""
 
-Each scope has a revision that changes with every commit.
-"""
-
-import json
-import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
-
-import numpy as np
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.rows import scope_hash
-
-if TYPE_CHECKING:
-    from chromadb import Collection
 
 MAX_SCOPES = 64
 """Scopes in memory at most."""
 MAX_EARLIER = 4
 """Versions before the present one of a scope that are kept for runs that began on them; versions share arrays."""
-SILENT_MS = 24 * 60 * 60 * 1000
-"""After how many milliseconds without a commit a writer's row is removed."""
 
 
 @dataclass
@@ -105,42 +89,3 @@ class IndexCache:
         """Remove the index of a scope."""
         with self._lock:
             self._held.pop(scope.key, None)
-
-
-@dataclass(frozen=True)
-class SharedRevisions:
-    """The revisions of a store that several processes write to: one row for each scope and writer."""
-
-    collection: "Collection"
-    writer: str
-    """The writer's own name; no other process has it."""
-
-    def read(self, scope: Scope) -> str:
-        """Return the revision of a scope: a text that changes with every commit of any process."""
-        return _as_text(self._rows(scope))
-
-    def renew(self, scope: Scope) -> str:
-        """Record a commit to a scope, and return the revision with it."""
-        now = time.time_ns() // 1_000_000
-        name = scope_hash(scope)  # the row outlives what it is about, so it must not name the user
-        row: dict[str, str | int] = {"scope": name, "writer": self.writer, "token": uuid4().hex, "written_at": now}
-        self.collection.upsert(
-            ids=[f"{name}:{self.writer}"], embeddings=np.ones((1, 1), dtype=np.float32), metadatas=[row]
-        )
-        rows = self._rows(scope)
-        if any(row["written_at"] < now - SILENT_MS for row in rows):
-            silent: Any = [{"scope": name}, {"written_at": {"$lt": now - SILENT_MS}}]
-            self.collection.delete(where={"$and": silent})
-        return _as_text(rows)
-
-    def only_mine_since(self, before: str, now: str) -> bool:
-        """Return whether nobody but this writer has committed between two revisions."""
-        mine = {self.writer: ""}
-        return bool(json.loads(before) | mine == json.loads(now) | mine)
-
-    def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
-        return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
-
-
-def _as_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    return json.dumps({row["writer"]: row["token"] for row in rows}, sort_keys=True)

@@ -11,9 +11,9 @@ import mmap
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,6 @@ from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from pydantic import BaseModel
 
 from langgraph_engram.erasure.selection import Cleanup, Erased, StoredScope, Target, select_erased
 from langgraph_engram.errors import InvalidInput
@@ -31,6 +30,7 @@ from langgraph_engram.runner import delete_threads, threads_of
 from langgraph_engram.schema import PendingTask, Scope, Turn, make_id
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.rows import values_in
 
 LOG = logging.getLogger(__name__)
 CUT_OFF = "it was announced, and did not reach its end"
@@ -246,19 +246,5 @@ def _holds(checkpointer: BaseCheckpointSaver[str], thread: str, marks: ErasureMa
 
 def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[object]:
     for saved in checkpointer.list({"configurable": {"thread_id": thread}}):
-        yield from _values_of(saved.checkpoint["channel_values"])
-        yield from _values_of([value for _, _, value in saved.pending_writes or ()])
-
-
-def _values_of(value: object) -> Iterator[object]:
-    """Yield a value of a state and every value within it: of models, dataclasses, mappings and lists."""
-    yield value
-    if isinstance(value, BaseModel):
-        yield from _values_of(value.__dict__)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from _values_of([getattr(value, name) for name in value.__dataclass_fields__])
-    elif isinstance(value, Mapping):
-        yield from _values_of(list(value.values()))
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _values_of(item)
+        yield from values_in(saved.checkpoint["channel_values"])
+        yield from values_in([value for _, _, value in saved.pending_writes or ()])
