@@ -41,16 +41,6 @@ class Changes:
     """Ids to remove for good, by the name of their kind, in the order in which they go."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One stored row, for checks that removed items have left nothing behind."""
-
-    kind: str
-    item_id: str
-    texts: Sequence[str]
-    """Every text in the row, its id and its document included."""
-
-
 class Store(Protocol):
     """Keep the memories of many scopes apart, and embed them with one encoder."""
 
@@ -87,8 +77,8 @@ class Store(Protocol):
     def pending_tasks(self, scope: Scope) -> list[PendingTask]:
         """Return the pending tasks of a scope, oldest first."""
 
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Return every row of a scope, of every kind, read from durable storage."""
+    def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
+        """Return the kind and every text of each row of a scope, its id included, read from durable storage."""
 
     def contains_text(self, text: str) -> bool:
         """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""

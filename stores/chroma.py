@@ -19,7 +19,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.base import Changes, Row
+from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
@@ -63,10 +63,6 @@ class ChromaStore:
             settings: How much of it is held in the process's memory.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
-
-        Raises:
-            EncoderMismatch: The store's vectors were made by another encoder.
-            StoreError: The store is of another version, or Chroma cannot open it.
         """
         self.location, self.encoder = location, encoder
         self._folder, self._on_close = folder, on_close
@@ -166,8 +162,8 @@ class ChromaStore:
         with self._held():
             return self._rows.stored(scope, kind, ids)
 
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Return every row of a scope, of every kind."""
+    def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
+        """Return the kind and every text of each row of a scope."""
         return self._each(lambda: self._rows.rows(scope))
 
     def contains_text(self, text: str) -> bool:

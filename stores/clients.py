@@ -43,7 +43,6 @@ class Lazy(Generic[T]):
     """Something that is made when it is first asked for, once. Many threads may ask at once."""
 
     def __init__(self, make: Callable[[], T], location: str) -> None:
-        """Take what makes it, and what errors call the store that it is of."""
         self._make, self._location = make, location
         self._lock = Lock()
         self._made: T | None = None
@@ -73,15 +72,7 @@ def closed_error(location: str) -> StoreError:
 
 @contextmanager
 def translated_errors(location: str) -> Iterator[None]:
-    """Raise our errors for Chroma's while a store at `location` is used.
-
-    Raises:
-        StoreUnreachable: The connection to a server broke.
-        StoreUnwritable: Its files are read-only.
-        StoreFailed: Chroma could not do it this time: its database is busy, or it has too much to do.
-        StoreError: Chroma could not do it, or holds what this version cannot read.
-        InvalidMessages: A text cannot be written in UTF-8.
-    """
+    """Raise our errors for Chroma's while a store at `location` is used: `StoreFailed` where it may pass."""
     try:
         yield
     except httpx.TransportError as error:

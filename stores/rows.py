@@ -23,7 +23,6 @@ from pydantic_core import PydanticSerializationError
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.base import Row
 from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, KindItems, T
 
 if TYPE_CHECKING:
@@ -156,13 +155,12 @@ class Rows:
         for page in in_pages(keys, self.page_size):
             self.memories.delete(ids=page)
 
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
+    def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
+        """Yield the kind and every text of each row of a scope; not of the revisions, which hold no memory."""
         for page in self.pages(["metadatas", "documents"], scope):
             for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
                 values = values_in([row_id, document, metadata, json.loads(metadata.get(ITEM, "null"))])
-                texts = [value for value in values if isinstance(value, str)]
-                yield Row(str(metadata.get("kind")), row_id.split(":", 2)[-1], texts)
+                yield str(metadata.get("kind")), [value for value in values if isinstance(value, str)]
 
     def vectors(self, keys: list[str]) -> dict[str, Vectors]:
         """Return the vectors of rows by id; none where Chroma has lost one of them, which makes it fail."""

@@ -54,7 +54,7 @@ class Snapshots:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
             with _stamped(self.folder)[0].open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return bool(_head(arrays)["store"] == self._store)
+                return bool(json.loads(arrays["head"].tobytes())["store"] == self._store)
         except DAMAGED:
             return False
 
@@ -65,7 +65,7 @@ class Snapshots:
             return None
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                head = _head(arrays)
+                head = json.loads(arrays["head"].tobytes())
                 if (head["store"], head["scope"]) != (self._store, scope.key):
                     raise ValueError("it is of another version, encoder or scope")
                 return _unpacked(head, arrays, revision)
@@ -226,11 +226,6 @@ def _unpacked_column(head: Mapping[str, Any], values: NDArray[Any]) -> Column:
     if "terms" in head:
         return Column(BM25Index.restored(head["terms"], values, head["size"]))
     return Column(AppendOnlyArray(values), None if head["given"] is None else frozenset(head["given"]))
-
-
-def _head(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    head: dict[str, Any] = json.loads(arrays["head"].tobytes())
-    return head
 
 
 def _bytes_of(content: bytes) -> NDArray[np.uint8]:

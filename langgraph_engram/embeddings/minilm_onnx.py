@@ -79,16 +79,12 @@ class _Network:
         threads = min(_usable_cores(), MAX_THREADS)
         tokens = [self.tokenizer.encode(replace_surrogates(text)).ids for text in texts]
         batches = make_batches([len(ids) for ids in tokens], threads)
-        rows = self._run_all([[tokens[index] for index in batch] for batch in batches], threads)
+        with ThreadPoolExecutor(threads) as pool:
+            run = map if len(batches) == 1 else pool.map  # no thread is started for a single one
+            rows = list(run(self._run, [[tokens[index] for index in batch] for batch in batches]))
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         vectors[np.concatenate(batches)] = np.concatenate(rows)
         return vectors
-
-    def _run_all(self, batches: list[list[list[int]]], threads: int) -> list[Vectors]:
-        if len(batches) == 1:
-            return [self._run(batches[0])]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self._run, batches))
 
     def _run(self, batch: list[list[int]]) -> Vectors:
         (vectors,) = self.session.run([VECTORS], pack(batch))
@@ -101,7 +97,6 @@ class OnnxMiniLM:
     name = VECTOR_SPACE
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Create an encoder of a folder of weights, or else of the installed package's or the hub's."""
         self._folder = folder
         self._network: _Network | None = None
         self._lock = Lock()

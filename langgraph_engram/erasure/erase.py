@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -31,6 +32,8 @@ from langgraph_engram.schema import PendingTask, Scope, Turn, make_id
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.rows import values_in
+
+V = TypeVar("V")
 
 LOG = logging.getLogger(__name__)
 CUT_OFF = "it was announced, and did not reach its end"
@@ -128,15 +131,16 @@ class Eraser:
 
     def _threads_with(self, scope: Scope, marks: ErasureMarks | None) -> list[str]:
         """Return the threads of a scope that hold any of the marks; all of them for None."""
-        saver = self.checkpointer
-        if saver is None:
+        if (saver := self.checkpointer) is None:
             return []
-        return [thread for thread in threads_of(saver, scope) if marks is None or _holds(saver, thread, marks)]
+        threads = threads_of(saver, scope)
+        return [thread for thread in threads if marks is None or marks.occur_in(_values_in(saver, thread, str))]
 
     def _residue(self, scope: Scope, marks: ErasureMarks, searched: ErasureMarks | None) -> list[str]:
         """Return where traces are left in store, checkpoints and files: marks, or anything where None is searched."""
-        rows = (row.kind for row in self.store.rows(scope) if searched is None or searched.occur_within(row.texts))
-        residue = [f"{kind}: {count} in the store" for kind, count in Counter(rows).items()]
+        rows = self.store.rows(scope)
+        kinds = Counter(kind for kind, texts in rows if searched is None or searched.occur_within(texts))
+        residue = [f"{kind}: {count} in the store" for kind, count in kinds.items()]
         if threads := self._threads_with(scope, searched):
             residue.append(f"checkpoints: {len(threads)} threads")
         files = sorted({path.resolve() for path in (*self.store.secure_delete(scope), *_files_of(self.checkpointer))})
@@ -204,8 +208,8 @@ def _marks_of(stored: StoredScope, erased: Erased) -> ErasureMarks:
 
 
 def turns_of(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[str]:
-    """Yield the ids of the turns in the checkpoints and pending writes of a thread."""
-    yield from (value.turn_id for value in _values_in(checkpointer, thread) if isinstance(value, Turn))
+    """Return the ids of the turns in the checkpoints and pending writes of a thread."""
+    return (turn.turn_id for turn in _values_in(checkpointer, thread, Turn))
 
 
 def damaged_files(checkpointer: BaseCheckpointSaver[str]) -> list[str]:
@@ -239,12 +243,8 @@ def _files_with(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Path]:
                     yield path
 
 
-def _holds(checkpointer: BaseCheckpointSaver[str], thread: str, marks: ErasureMarks) -> bool:
-    """Return whether marks occur in the checkpoints and pending writes of a thread, subgraphs included."""
-    return marks.occur_in(value for value in _values_in(checkpointer, thread) if isinstance(value, str))
-
-
-def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[object]:
+def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str, kind: type[V]) -> Iterator[V]:
+    """Yield the values of a type in the checkpoints and pending writes of a thread, subgraphs included."""
     for saved in checkpointer.list({"configurable": {"thread_id": thread}}):
-        yield from values_in(saved.checkpoint["channel_values"])
-        yield from values_in([value for _, _, value in saved.pending_writes or ()])
+        values = [saved.checkpoint["channel_values"], *(value for _, _, value in saved.pending_writes or ())]
+        yield from (value for value in values_in(values) if isinstance(value, kind))
