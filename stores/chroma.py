@@ -262,9 +262,15 @@ class ChromaStore:
 
     def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> list[Vectors]:
         """Return the vectors of the items of each part; those of texts that the index has already are not made anew."""
-        index = self._cache.get(scope)
-        known = _known_vectors(index, parts) if index else {}
+        index = self._cache.get(scope) or ScopeIndex()
         made_of = [[tuple(kind.texts_of(item)) for item in items] for kind, items in parts]
+        known: dict[tuple[str, ...], Vectors] = {}
+        for (kind, items), part in zip(parts, made_of, strict=True):
+            of_kind = index.of_kind(kind)
+            for item, texts in zip(items, part, strict=True):
+                stored = of_kind.get(kind.id_of(item))  # such as a record whose status changes
+                if stored and tuple(kind.texts_of(stored)) == texts:
+                    known[texts] = of_kind.vectors[of_kind.position(kind.id_of(item))]
         unknown = list(dict.fromkeys(texts for part in made_of for texts in part if texts not in known))
         if unknown:
             known |= dict(zip(unknown, encode_items(self.encoder, unknown), strict=True))
@@ -287,17 +293,3 @@ class ChromaStore:
         for part in self._rows.read(scope):
             index = index.with_part(part)
         return index
-
-
-def _known_vectors(
-    index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]
-) -> dict[tuple[str, ...], Vectors]:
-    """Return the vectors of texts that the index has already, such as those of records whose status changes."""
-    vectors: dict[tuple[str, ...], Vectors] = {}
-    for kind, items in parts:
-        of_kind = index.of_kind(kind)
-        for item in items:
-            position = of_kind.find_position(kind.id_of(item))
-            if position >= 0 and (texts := kind.texts_of(item)) == kind.texts_of(of_kind.items[position]):
-                vectors[tuple(texts)] = of_kind.vectors[position]
-    return vectors

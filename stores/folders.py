@@ -98,10 +98,6 @@ class OpenFolders:
             name: The name of the part.
             open_part: Makes the part from a client of its own, which is opened when it is asked for.
             close_part: Called with the part before its client is closed.
-
-        Raises:
-            StoreLocked: Another process has the folder.
-            StoreUnwritable: It cannot be made or written.
         """
         with self._lock:
             opened: _OpenPart[P] = self._parts.get((folder, name)) or self._open(folder, open_part, close_part)

@@ -102,7 +102,6 @@ class Doctor:
             for _ in range(MAX_ROUNDS if mends_links else 1):
                 found, changes = ScopeExamination(
                     self.store.index(scope),
-                    self.store.decisions(scope),
                     self.store.pending_tasks(scope),
                     lambda run_id: self._is_saved(scope, run_id),
                     self.settings.verify,

@@ -14,7 +14,7 @@ from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
 from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
-from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
+from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import ScopeIndex
@@ -85,7 +85,6 @@ class ScopeExamination:
     """What is stored of one scope, and the checks on it."""
 
     index: ScopeIndex
-    decisions: Sequence[Decision]
     tasks: Sequence[PendingTask]
     is_saved: Callable[[str], bool]
     """Whether the run of this id has checkpoints here."""
@@ -258,7 +257,7 @@ class ScopeExamination:
 
     def _check_decisions(self) -> None:
         """The audit trail names records that are stored."""
-        for decision in self.decisions:
+        for decision in self.index.decisions.values():
             named = [*decision.pair, *filter(None, [decision.result_id])]
             if any(record_id not in self.index.records for record_id in named):
                 self._found["decision on missing records"].append(decision.decision_id)
