@@ -115,7 +115,7 @@ class ChromaStore:
             if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
                 after = index.with_parts(revision=revision)
                 for part in parts:
-                    after = after.with_part(part)
+                    after = after.with_items(*part)
                 self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
                 failed.pop_all()
 
@@ -144,9 +144,8 @@ class ChromaStore:
 
         On a server they are read each time: another process removes them after it has written its revision.
         """
-        if self._revisions:
-            return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
-        return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
+        tasks = self.items(scope, PENDING_TASKS) if self._revisions else self.index(scope).pending_tasks.values()
+        return sorted(tasks, key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of which anything is stored, in the order of their keys."""
@@ -291,5 +290,5 @@ class ChromaStore:
         # The revision is read first: a commit during the loading makes the index outdated.
         index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
         for part in self._rows.read(scope):
-            index = index.with_part(part)
+            index = index.with_items(*part)
         return index

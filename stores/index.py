@@ -30,7 +30,6 @@ from langgraph_engram.stores.kinds import (
     TURNS,
     UNSEARCHED,
     Kind,
-    KindItems,
     T,
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
@@ -191,15 +190,11 @@ class ScopeIndex:
             items.pop(item_id, None)
         return self.with_parts(**{kind.name: items})
 
-    def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
-        """Return an index with items added or replaced; this one stays as it is."""
+    def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors | None) -> "ScopeIndex":
+        """Return an index with items added or replaced, whether they are searched or not; this one stays as it is."""
+        if vectors is None:
+            return self.with_unsearched(kind, items)
         return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
-
-    def with_part(self, part: KindItems[Any]) -> "ScopeIndex":
-        """Return an index with items of a kind added or replaced, whether they are searched or not."""
-        if part.vectors is None:
-            return self.with_unsearched(part.kind, part.items)
-        return self.with_items(part.kind, part.items, part.vectors)
 
     def as_of(self, moment: datetime) -> "ScopeIndex":
         """Return what the scope held at a moment, ready for search: what was said by then, and taken to be true then.
@@ -243,9 +238,7 @@ def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: C
     """Add the items of a kind to a view as they were then, with the vectors that they have."""
     source = index.of_kind(kind)
     items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
-    if not items:
-        return view
-    return view.with_items(kind, list(items.values()), source.vectors[np.array(list(items))])
+    return view.with_items(kind, [*items.values()], source.vectors[[*items]])
 
 
 def _is_by(said: datetime | None, moment: datetime) -> bool:

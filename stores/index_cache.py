@@ -17,7 +17,6 @@ MAX_EARLIER = 4
 class _Held:
     """The index of a scope, with the versions before it, the newest first, and what it took when last looked at."""
 
-    scope: Scope
     index: ScopeIndex
     earlier: tuple[ScopeIndex, ...]
     size: int
@@ -28,7 +27,7 @@ class IndexCache:
 
     def __init__(self, memory_limit_mb: int) -> None:
         self._most_bytes = memory_limit_mb * 1_000_000
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held: OrderedDict[Scope, _Held] = OrderedDict()
         """By scope; the one used last is the last one."""
         self._lock = RLock()
 
@@ -41,19 +40,19 @@ class IndexCache:
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of a scope, if it is cached."""
         with self._lock:
-            held = self._held.get(scope.key)
+            held = self._held.get(scope)
             if held is None:
                 return None
             last = self._held[next(reversed(self._held))]
             if last is not held:
                 last.size = last.index.nbytes  # it grows as it is read
-                self._held.move_to_end(scope.key)
+                self._held.move_to_end(scope)
             return held.index
 
     def version(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope as it was at a revision, if it is cached."""
         with self._lock:
-            held = self._held.get(scope.key)
+            held = self._held.get(scope)
         versions = (held.index, *held.earlier) if held else ()
         return next((index for index in versions if index.revision == revision), None)
 
@@ -65,20 +64,20 @@ class IndexCache:
         """
         surplus = []
         with self._lock:
-            held = self._held.pop(scope.key, None)
+            held = self._held.pop(scope, None)
             earlier = held.earlier if held and (before is not None or held.index is index) else ()
             if before is not None:
                 earlier = (before, *earlier)[:MAX_EARLIER]
-            self._held[scope.key] = _Held(scope, index, earlier, index.nbytes)
+            self._held[scope] = _Held(index, earlier, index.nbytes)
             while self.is_over_limit:
-                _, last = self._held.popitem(last=False)
-                surplus.append((last.scope, last.index))
+                last, of_last = self._held.popitem(last=False)
+                surplus.append((last, of_last.index))
         return surplus
 
     def all(self) -> list[tuple[Scope, ScopeIndex]]:
         """Return the indexes in the cache, with their scopes; the one used last is the last one."""
         with self._lock:
-            return [(held.scope, held.index) for held in self._held.values()]
+            return [(scope, held.index) for scope, held in self._held.items()]
 
     def clear(self) -> None:
         """Remove all indexes."""
@@ -88,4 +87,4 @@ class IndexCache:
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""
         with self._lock:
-            self._held.pop(scope.key, None)
+            self._held.pop(scope, None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
@@ -67,8 +67,7 @@ class Kind(Generic[T]):
         return list({self.id_of(item): item for item in items}.values())
 
 
-@dataclass(frozen=True)
-class KindItems(Generic[T]):
+class KindItems(NamedTuple, Generic[T]):
     """Items of one kind that are written together, and their vectors."""
 
     kind: Kind[T]

@@ -75,18 +75,15 @@ class Rows:
         What is never searched gets a vector of so many dimensions that says nothing: Chroma wants some.
         """
         rows: dict[str, tuple[dict[str, str], str | None, Vectors]] = {}
-        for part in parts:
-            kind = part.kind
-            for position, item in enumerate(part.items):
+        for kind, items, vectors in parts:
+            for position, item in enumerate(items):
                 key = row_id(scope, kind, kind.id_of(item))
-                vector = _placeholder(key, dimensions) if part.vectors is None else part.vectors[position]
+                vector = _placeholder(key, dimensions) if vectors is None else vectors[position]
                 metadata = {"scope": scope.key, "kind": kind.name, ITEM: encode(item)}
                 rows[key] = metadata, kind.text_of(item) or None, vector
         for page in in_pages(rows, self.page_size):
-            metadatas, documents, vectors = zip(*map(rows.__getitem__, page), strict=True)
-            self.memories.upsert(
-                ids=page, embeddings=np.stack(vectors), metadatas=list(metadatas), documents=list(documents)
-            )
+            metadatas, documents, embeddings = map(list, zip(*(rows[key] for key in page), strict=True))
+            self.memories.upsert(ids=page, embeddings=np.stack(embeddings), metadatas=metadatas, documents=documents)
 
     def dimensions(self) -> int:
         """Return the dimensions of the vectors that are stored; 0 while there is none."""

@@ -108,7 +108,7 @@ class Snapshots:
         try:
             path.parent.mkdir(exist_ok=True)
             with draft.open("wb") as file:
-                np.savez(file, allow_pickle=False, head=_bytes_of(json.dumps(head).encode()), **arrays)
+                np.savez(file, allow_pickle=False, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             _erase(path)
@@ -189,7 +189,7 @@ def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         items = of_kind.items.packed
         head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
         parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
-        parts |= {"items": _bytes_of(b"".join(items)), "sizes": np.array(list(map(len, items)), dtype=np.int64)}
+        parts |= {"items": np.frombuffer(b"".join(items), np.uint8), "sizes": np.array([*map(len, items)], np.int64)}
         for label, column in of_kind.current_columns().items():
             head[kind.name]["columns"][label], parts[f"column.{label}"] = _packed_column(column)
         arrays |= {f"{kind.name}.{name}": array for name, array in parts.items()}
@@ -226,7 +226,3 @@ def _unpacked_column(head: Mapping[str, Any], values: NDArray[Any]) -> Column:
     if "terms" in head:
         return Column(BM25Index.restored(head["terms"], values, head["size"]))
     return Column(AppendOnlyArray(values), None if head["given"] is None else frozenset(head["given"]))
-
-
-def _bytes_of(content: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(content, dtype=np.uint8)
