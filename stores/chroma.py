@@ -254,10 +254,10 @@ class ChromaStore:
 
         Pending tasks come before the items that they are about: cut off in between, nothing is taken for done.
         """
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
-        parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
-        searchable = iter(self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE]))
-        return [KindItems(kind, items, next(searchable) if kind in SEARCHABLE else None) for kind, items in parts]
+        written = [(kind, getattr(changes, kind.name)) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
+        parts = [(kind, kind.distinct(items)) for kind, items in [*written, (RECORDS, changes.changed)] if items]
+        vectors = iter(self._vectors(scope, [part for part in parts if part[0] in SEARCHABLE]))
+        return [KindItems(kind, items, next(vectors) if kind in SEARCHABLE else None) for kind, items in parts]
 
     def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> list[Vectors]:
         """Return the vectors of the items of each part; those of texts that the index has already are not made anew."""

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -124,8 +124,7 @@ class Rows:
         if kind in UNSEARCHED:  # of which there are few: Chroma looks for all that the first condition fits
             wanted.reverse()
         where: Any = {"$and": wanted} if len(wanted) > 1 else wanted[0] if wanted else None
-        offset = 0
-        while True:
+        for offset in count(0, self.page_size):
             page: Mapping[str, Any] = self.memories.get(
                 where=where, include=include, limit=self.page_size, offset=offset
             )
@@ -133,7 +132,6 @@ class Rows:
                 yield page
             if len(page["ids"]) < self.page_size:
                 return
-            offset += self.page_size
 
     def read(self, scope: Scope) -> Iterator[KindItems[Any]]:
         """Yield the items of a scope and their vectors, by kind and page, in the order they were first written."""

@@ -229,20 +229,17 @@ class ScopeExamination:
         """A synthesis covers what is stored and still so; a stale one is pending."""
         covered = [*filter(None, map(self.index.records.get, synthesis.covered_record_ids))]
         turns = {turn for record in covered for turn in record.source_turn_ids}
+        is_pending = any(not turns.isdisjoint(task.turn_ids) for task in self.tasks if task.step == "synthesize")
         are_events_stored = all(event in self.index.events for event in synthesis.seed_event_ids)
         if len(covered) < len(synthesis.covered_record_ids) or not are_events_stored:
             self._found["synthesis of missing memories"].append(synthesis.synthesis_id)
             self._draft.remove(SYNTHESES, synthesis)
-        elif self._is_forgotten(turns) if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
+        elif not is_pending if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
             self._found["outdated synthesis"].append(synthesis.synthesis_id)
             self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
         else:
             return
         self._draft.enqueue("synthesize", turns)
-
-    def _is_forgotten(self, turns: set[str]) -> bool:
-        """Return whether no synthesis of turns is pending."""
-        return all(turns.isdisjoint(task.turn_ids) for task in self.tasks if task.step == "synthesize")
 
     def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
