@@ -19,13 +19,12 @@ import numpy as np
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.index_cache import IndexCache
-from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, KindItems, T
+from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
 from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
@@ -97,12 +96,17 @@ class ChromaStore:
         return self._locks.writing(scope)
 
     def committing(self, scope: Scope) -> AbstractContextManager[None]:
-        """Hold off other commits to a scope in this process, to read and commit as one."""
+        """Hold off other commits to a scope in this process, to read and commit as one. Never ask a model inside."""
         self._require_open()
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent."""
+        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent.
+
+        Raises:
+            StoreError: The store cannot write; nothing old is lost.
+            InvalidMessages: A text is not valid Unicode.
+        """
         self._require_open()
         parts = self._parts(scope, changes)
         with self._held(), ExitStack() as failed:
@@ -120,7 +124,10 @@ class ChromaStore:
                 failed.pop_all()
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
-        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now."""
+        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now.
+
+        Now is after the last commit of any process.
+        """
         self._require_open()
         if revision and (version := self._cache.version(scope, revision)):
             return version
@@ -162,11 +169,11 @@ class ChromaStore:
             return self._rows.stored(scope, kind, ids)
 
     def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
-        """Return the kind and every text of each row of a scope."""
+        """Return the kind and every text of each row of a scope, its id included, read from durable storage."""
         return self._each(lambda: self._rows.rows(scope))
 
     def contains_text(self, text: str) -> bool:
-        """Return whether any row, of whatever scope, holds a text word for word."""
+        """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
         with self._held():
             return self._rows.contains_text(text)
 
