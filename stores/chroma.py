@@ -19,15 +19,14 @@ import numpy as np
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
-from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.index_cache import IndexCache, SharedRevisions
-from langgraph_engram.stores.kinds import KindItems
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.rows import PAGE_SIZE, Rows, open_rows, scope_hash
+from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -63,10 +62,6 @@ class ChromaStore:
             settings: How much of it is held in the process's memory.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
-
-        Raises:
-            EncoderMismatch: The store's vectors were made by another encoder.
-            StoreError: The store is of another version, or Chroma cannot open it.
         """
         self.location, self.encoder = location, encoder
         self._folder, self._on_close = folder, on_close
@@ -101,12 +96,17 @@ class ChromaStore:
         return self._locks.writing(scope)
 
     def committing(self, scope: Scope) -> AbstractContextManager[None]:
-        """Hold off other commits to a scope in this process, to read and commit as one."""
+        """Hold off other commits to a scope in this process, to read and commit as one. Never ask a model inside."""
         self._require_open()
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent."""
+        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent.
+
+        Raises:
+            StoreError: The store cannot write; nothing old is lost.
+            InvalidMessages: A text is not valid Unicode.
+        """
         self._require_open()
         parts = self._parts(scope, changes)
         with self._held(), ExitStack() as failed:
@@ -119,12 +119,15 @@ class ChromaStore:
             if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
                 after = index.with_parts(revision=revision)
                 for part in parts:
-                    after = after.with_part(part)
+                    after = after.with_items(*part)
                 self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
                 failed.pop_all()
 
     def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
-        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now."""
+        """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now.
+
+        Now is after the last commit of any process.
+        """
         self._require_open()
         if revision and (version := self._cache.version(scope, revision)):
             return version
@@ -148,9 +151,8 @@ class ChromaStore:
 
         On a server they are read each time: another process removes them after it has written its revision.
         """
-        if self._revisions:
-            return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
-        return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
+        tasks = self.items(scope, PENDING_TASKS) if self._revisions else self.index(scope).pending_tasks.values()
+        return sorted(tasks, key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of which anything is stored, in the order of their keys."""
@@ -166,12 +168,12 @@ class ChromaStore:
         with self._held():
             return self._rows.stored(scope, kind, ids)
 
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Return every row of a scope, of every kind."""
+    def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
+        """Return the kind and every text of each row of a scope, its id included, read from durable storage."""
         return self._each(lambda: self._rows.rows(scope))
 
     def contains_text(self, text: str) -> bool:
-        """Return whether any row, of whatever scope, holds a text word for word."""
+        """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
         with self._held():
             return self._rows.contains_text(text)
 
@@ -259,16 +261,22 @@ class ChromaStore:
 
         Pending tasks come before the items that they are about: cut off in between, nothing is taken for done.
         """
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
-        parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
-        searchable = iter(self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE]))
-        return [KindItems(kind, items, next(searchable) if kind in SEARCHABLE else None) for kind, items in parts]
+        written = [(kind, getattr(changes, kind.name)) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
+        parts = [(kind, kind.distinct(items)) for kind, items in [*written, (RECORDS, changes.changed)] if items]
+        vectors = iter(self._vectors(scope, [part for part in parts if part[0] in SEARCHABLE]))
+        return [KindItems(kind, items, next(vectors) if kind in SEARCHABLE else None) for kind, items in parts]
 
     def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> list[Vectors]:
         """Return the vectors of the items of each part; those of texts that the index has already are not made anew."""
-        index = self._cache.get(scope)
-        known = _known_vectors(index, parts) if index else {}
+        index = self._cache.get(scope) or ScopeIndex()
         made_of = [[tuple(kind.texts_of(item)) for item in items] for kind, items in parts]
+        known: dict[tuple[str, ...], Vectors] = {}
+        for (kind, items), part in zip(parts, made_of, strict=True):
+            of_kind = index.of_kind(kind)
+            for item, texts in zip(items, part, strict=True):
+                stored = of_kind.get(kind.id_of(item))  # such as a record whose status changes
+                if stored and tuple(kind.texts_of(stored)) == texts:
+                    known[texts] = of_kind.vectors[of_kind.position(kind.id_of(item))]
         unknown = list(dict.fromkeys(texts for part in made_of for texts in part if texts not in known))
         if unknown:
             known |= dict(zip(unknown, encode_items(self.encoder, unknown), strict=True))
@@ -289,19 +297,5 @@ class ChromaStore:
         # The revision is read first: a commit during the loading makes the index outdated.
         index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
         for part in self._rows.read(scope):
-            index = index.with_part(part)
+            index = index.with_items(*part)
         return index
-
-
-def _known_vectors(
-    index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]
-) -> dict[tuple[str, ...], Vectors]:
-    """Return the vectors of texts that the index has already, such as those of records whose status changes."""
-    vectors: dict[tuple[str, ...], Vectors] = {}
-    for kind, items in parts:
-        of_kind = index.of_kind(kind)
-        for item in items:
-            position = of_kind.find_position(kind.id_of(item))
-            if position >= 0 and (texts := kind.texts_of(item)) == kind.texts_of(of_kind.items[position]):
-                vectors[tuple(texts)] = of_kind.vectors[position]
-    return vectors

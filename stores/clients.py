@@ -43,7 +43,6 @@ class Lazy(Generic[T]):
     """Something that is made when it is first asked for, once. Many threads may ask at once."""
 
     def __init__(self, make: Callable[[], T], location: str) -> None:
-        """Take what makes it, and what errors call the store that it is of."""
         self._make, self._location = make, location
         self._lock = Lock()
         self._made: T | None = None
@@ -73,15 +72,7 @@ def closed_error(location: str) -> StoreError:
 
 @contextmanager
 def translated_errors(location: str) -> Iterator[None]:
-    """Raise our errors for Chroma's while a store at `location` is used.
-
-    Raises:
-        StoreUnreachable: The connection to a server broke.
-        StoreUnwritable: Its files are read-only.
-        StoreFailed: Chroma could not do it this time: its database is busy, or it has too much to do.
-        StoreError: Chroma could not do it, or holds what this version cannot read.
-        InvalidMessages: A text cannot be written in UTF-8.
-    """
+    """Raise our errors for Chroma's while a store at `location` is used: `StoreFailed` where it may pass."""
     try:
         yield
     except httpx.TransportError as error:
@@ -116,26 +107,21 @@ def open_folder(folder: Path) -> "Client":
     """Open Chroma in a folder that exists. One process at a time may; `StoreError` where Chroma cannot."""
     import chromadb
 
+    open_client = partial(chromadb.PersistentClient, path=folder, settings=_settings())
     try:
         with CLIENTS_LOCK, translated_errors(str(folder)):
             try:
-                return cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
+                return cast("Client", open_client())
             except (ValueError, AttributeError, _chroma_errors().ChromaError):
-                _let_go(folder)
+                # Chroma takes what it could not start for started: another client fails too, and frees it
+                with suppress(ValueError, AttributeError, KeyError, _chroma_errors().ChromaError):
+                    cast("Client", open_client()).close()
                 raise
     except (ValueError, AttributeError) as error:  # what Chroma raises, and raises while it cleans up after that
         raise StoreError(
             f"the store {str(folder)!r} cannot be opened: its database is damaged or not one of Chroma's; choose "
             f"another folder, or restore a copy of the store"
         ) from error
-
-
-def _let_go(folder: Path) -> None:
-    """Have Chroma let go of what it could not start, but takes for started: another client fails, and frees it."""
-    import chromadb
-
-    with suppress(ValueError, AttributeError, KeyError, _chroma_errors().ChromaError):
-        cast("Client", chromadb.PersistentClient(path=folder, settings=_settings())).close()
 
 
 def open_memory() -> "tuple[Client, Callable[[], None]]":
@@ -152,7 +138,13 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
         client = cast("Client", chromadb.EphemeralClient(settings=_settings()))
         client._admin_client.create_database(database)
         client.set_database(database)
-    return client, partial(_drop, client, database)
+
+    def close() -> None:
+        with CLIENTS_LOCK:
+            client._admin_client.delete_database(database)
+            client.close()
+
+    return client, close
 
 
 def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
@@ -184,13 +176,6 @@ def _chroma_errors() -> Any:
     from chromadb import errors
 
     return errors
-
-
-def _drop(client: "Client", database: str) -> None:
-    """Delete a database in memory and close its client."""
-    with CLIENTS_LOCK:
-        client._admin_client.delete_database(database)
-        client.close()
 
 
 def _disconnect(client: "Client") -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,9 +23,6 @@ from langgraph_engram.stores.chroma_files import secure_delete
 from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind, KindItems
 from langgraph_engram.stores.locks import DATABASE
 from langgraph_engram.stores.rows import KIND_OF_NAME, Rows, decode, row_id, scope_of
-
-if TYPE_CHECKING:
-    from chromadb import Collection
 
 SAMPLED = 64
 """Rows of each page whose vectors are compared with what the encoder gives."""
@@ -95,7 +92,7 @@ class Examination:
 
     def _check_vectors(self, kind: Kind[Any], rows: Sequence[_Row]) -> list[str]:
         """Return the ids of the rows whose vectors are not those of their texts; all where that is most of a sample."""
-        vectors = _stored_vectors(self.collections.memories, [row.key for row in rows])
+        vectors = self.collections.vectors([row.key for row in rows])
         if kind in SEARCHABLE:
             vectors = {key: vector for key, vector in vectors.items() if abs(float(np.linalg.norm(vector)) - 1) < UNIT}
         wrong = [row.key for row in rows if row.key not in vectors]
@@ -172,15 +169,3 @@ def _read_row(key: str, metadata: Mapping[str, Any]) -> _Row | str:
     except (ValidationError, ValueError):
         return "unreadable row"
     return _Row(key, scope, kind, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
-
-
-def _stored_vectors(collection: "Collection", keys: list[str]) -> dict[str, Vectors]:
-    """Return the vectors of rows by id; none where Chroma has lost one of them, which makes it fail."""
-    from chromadb.errors import InternalError
-
-    try:
-        page = collection.get(ids=keys, include=["embeddings"])
-    except InternalError:
-        return {}
-    embeddings: Any = page["embeddings"]
-    return dict(zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True))

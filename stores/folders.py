@@ -22,7 +22,7 @@ from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.chroma_files import WITHOUT_INDEX, ChromaWrites, discard_cut_off_indexes, finish_removals
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
-from langgraph_engram.stores.locks import ScopeLocks, lock_folder, make_folder, remove_folders, server_locks
+from langgraph_engram.stores.locks import lock_folder, make_folder, remove_folders, server_locks
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def open_store(location: str | Path, encoder: Encoder, *, settings: StorageSetti
             shared=kind == "server",
             settings=settings,
             on_close=close,
-            locks=server_locks(str(location)) if kind == "server" else ScopeLocks(),
+            locks=server_locks(str(location)) if kind == "server" else None,
         )
         failed.pop_all()
     return store
@@ -98,10 +98,6 @@ class OpenFolders:
             name: The name of the part.
             open_part: Makes the part from a client of its own, which is opened when it is asked for.
             close_part: Called with the part before its client is closed.
-
-        Raises:
-            StoreLocked: Another process has the folder.
-            StoreUnwritable: It cannot be made or written.
         """
         with self._lock:
             opened: _OpenPart[P] = self._parts.get((folder, name)) or self._open(folder, open_part, close_part)
@@ -160,17 +156,6 @@ def _close(client: "Lazy[Client]", folder: Path) -> None:
         ChromaWrites(folder).blank_new_slots()
 
 
-def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
-    """Encode all memories again whose vectors were lost with an index."""
-    try:
-        lost = len(store.examine(fix=True).found["wrong vector"])
-    except BaseException:
-        OPEN_FOLDERS.release(folder, PART)
-        raise
-    (folder / WITHOUT_INDEX).unlink()
-    log.warning("a process died as Chroma wrote the index of %s: %d vectors were made anew", folder, lost)
-
-
 @dataclass
 class _OpenPart(Generic[P]):
     part: P
@@ -187,13 +172,18 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
     encoder.name  # noqa: B018  # an encoder that cannot be loaded fails here, before anything is written
     open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings)
     store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.free_memory)
-    if (folder / WITHOUT_INDEX).exists() and store.encoder.name == encoder.name:
-        _make_vectors_anew(store, folder)
-    if store.encoder.name != encoder.name:
-        OPEN_FOLDERS.release(folder, PART)
-        raise EncoderMismatch(
-            f"the store {str(folder)!r} is open with the encoder {store.encoder.name!r}, not "
-            f"{encoder.name!r}: open it with the same one",
-            written_with=store.encoder.name,
-        )
-    return store.handle(on_close=partial(OPEN_FOLDERS.release, folder, PART))
+    release = partial(OPEN_FOLDERS.release, folder, PART)
+    with ExitStack() as failed:
+        failed.callback(release)
+        if store.encoder.name != encoder.name:
+            raise EncoderMismatch(
+                f"the store {str(folder)!r} is open with the encoder {store.encoder.name!r}, not "
+                f"{encoder.name!r}: open it with the same one",
+                written_with=store.encoder.name,
+            )
+        if (folder / WITHOUT_INDEX).exists():
+            lost = len(store.examine(fix=True).found["wrong vector"])
+            (folder / WITHOUT_INDEX).unlink()
+            log.warning("a process died as Chroma wrote the index of %s: %d vectors were made anew", folder, lost)
+        failed.pop_all()
+    return store.handle(on_close=release)

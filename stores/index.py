@@ -30,7 +30,6 @@ from langgraph_engram.stores.kinds import (
     TURNS,
     UNSEARCHED,
     Kind,
-    KindItems,
     T,
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
@@ -122,12 +121,6 @@ class RecordIndex(KindIndex[Record]):
             named |= self.lexical.count_matches(stems) == len(stems)
         return named
 
-    def citing(self, turn_id: str) -> list[Record]:
-        """Return the records that cite a turn, in the order they were put."""
-        wanted = turn_id.encode()
-        found = [self.items[position] for position, item in enumerate(self.items.packed) if wanted in item]
-        return [record for record in found if turn_id in record.source_turn_ids]
-
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""
         seen = {record.record_id}
@@ -197,15 +190,11 @@ class ScopeIndex:
             items.pop(item_id, None)
         return self.with_parts(**{kind.name: items})
 
-    def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
-        """Return an index with items added or replaced; this one stays as it is."""
+    def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors | None) -> "ScopeIndex":
+        """Return an index with items added or replaced, whether they are searched or not; this one stays as it is."""
+        if vectors is None:
+            return self.with_unsearched(kind, items)
         return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
-
-    def with_part(self, part: KindItems[Any]) -> "ScopeIndex":
-        """Return an index with items of a kind added or replaced, whether they are searched or not."""
-        if part.vectors is None:
-            return self.with_unsearched(part.kind, part.items)
-        return self.with_items(part.kind, part.items, part.vectors)
 
     def as_of(self, moment: datetime) -> "ScopeIndex":
         """Return what the scope held at a moment, ready for search: what was said by then, and taken to be true then.
@@ -249,9 +238,7 @@ def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: C
     """Add the items of a kind to a view as they were then, with the vectors that they have."""
     source = index.of_kind(kind)
     items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
-    if not items:
-        return view
-    return view.with_items(kind, list(items.values()), source.vectors[np.array(list(items))])
+    return view.with_items(kind, [*items.values()], source.vectors[[*items]])
 
 
 def _is_by(said: datetime | None, moment: datetime) -> bool:
@@ -275,23 +262,7 @@ def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> R
     return record
 
 
-__all__ = [
-    "BOUNDARIES",
-    "DECISIONS",
-    "EVENTS",
-    "PENDING_TASKS",
-    "RECORDS",
-    "SEARCHABLE",
-    "SYNTHESES",
-    "TURNS",
-    "UNSEARCHED",
-    "Kind",
-    "KindIndex",
-    "RecordIndex",
-    "ScopeIndex",
-    "T",
-    "TurnIndex",
-]
+__all__ = ["BOUNDARIES", "DECISIONS", "EVENTS", "PENDING_TASKS", "RECORDS", "SYNTHESES", "TURNS", "Kind", "KindIndex"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,6 @@ class Values(Generic[T]):
     """A column of an index as an attribute of its class: one value an item, under the attribute's name."""
 
     def __init__(self, value_of: Callable[[T], Any], dtype: Any) -> None:
-        """Take what returns the value of an item, and the numpy type of the values."""
         self.value_of, self.dtype = value_of, dtype
 
     def __set_name__(self, owner: type, name: str) -> None:

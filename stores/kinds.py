@@ -1,8 +1,8 @@
-"""Say what kinds of item a store keeps, and how the fields of each are read."""
+"""Say what kinds of item a store keeps, how the fields of each are read, and what one commit writes of them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
@@ -67,14 +67,32 @@ class Kind(Generic[T]):
         return list({self.id_of(item): item for item in items}.values())
 
 
-@dataclass(frozen=True)
-class KindItems(Generic[T]):
+class KindItems(NamedTuple, Generic[T]):
     """Items of one kind that are written together, and their vectors."""
 
     kind: Kind[T]
     items: Sequence[T]
     vectors: Vectors | None
     """None for what is never searched."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What one commit writes, each item under its id: writing it twice changes nothing."""
+
+    turns: Sequence[Turn] = ()
+    events: Sequence[Event] = ()
+    boundaries: Sequence[Boundary] = ()
+    records: Sequence[Record] = ()
+    syntheses: Sequence[Synthesis] = ()
+    decisions: Sequence[Decision] = ()
+    pending_tasks: Sequence[PendingTask] = ()
+    changed: Sequence[Record] = ()
+    """Stored records whose status changes; written after everything new."""
+    completed: Sequence[str] = ()
+    """Ids of the pending tasks that are done; removed last."""
+    removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Ids to remove for good, by the name of their kind, in the order in which they go."""
 
 
 TURNS = Kind("turns", Turn, "turn_id", "said_at", ("session_id", "seq"))

@@ -8,11 +8,13 @@ search asks that graph: it is built as cheaply as Chroma allows and takes rows i
 
 import hashlib
 import json
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from pydantic import BaseModel
@@ -21,7 +23,6 @@ from pydantic_core import PydanticSerializationError
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.base import Row
 from langgraph_engram.stores.kinds import SEARCHABLE, UNSEARCHED, Kind, KindItems, T
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
 
 M = TypeVar("M", bound=BaseModel)
+V = TypeVar("V")
 
 KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, *UNSEARCHED)
 KIND_OF_NAME = {kind.name: kind for kind in KINDS}
@@ -53,6 +55,8 @@ GRAPH: "CreateHNSWConfiguration" = {
     "sync_threshold": 100,
 }
 """How Chroma's own graph of neighbours is built."""
+SILENT_MS = 24 * 60 * 60 * 1000
+"""After how many milliseconds without a commit a writer's row is removed."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +75,20 @@ class Rows:
         What is never searched gets a vector of so many dimensions that says nothing: Chroma wants some.
         """
         rows: dict[str, tuple[dict[str, str], str | None, Vectors]] = {}
-        for part in parts:
-            kind = part.kind
-            for position, item in enumerate(part.items):
+        for kind, items, vectors in parts:
+            for position, item in enumerate(items):
                 key = row_id(scope, kind, kind.id_of(item))
-                vector = _placeholder(key, dimensions) if part.vectors is None else part.vectors[position]
+                vector = _placeholder(key, dimensions) if vectors is None else vectors[position]
                 metadata = {"scope": scope.key, "kind": kind.name, ITEM: encode(item)}
                 rows[key] = metadata, kind.text_of(item) or None, vector
-        keys = iter(rows)
-        while page := list(islice(keys, self.page_size)):
-            metadatas, documents, vectors = zip(*map(rows.__getitem__, page), strict=True)
-            self.memories.upsert(
-                ids=page, embeddings=np.stack(vectors), metadatas=list(metadatas), documents=list(documents)
-            )
+        for page in in_pages(rows, self.page_size):
+            metadatas, documents, embeddings = map(list, zip(*(rows[key] for key in page), strict=True))
+            self.memories.upsert(ids=page, embeddings=np.stack(embeddings), metadatas=metadatas, documents=documents)
 
     def dimensions(self) -> int:
         """Return the dimensions of the vectors that are stored; 0 while there is none."""
-        found = self.memories.get(limit=1, include=["embeddings"])["embeddings"]
-        return 0 if found is None or not len(found) else len(found[0])
+        found: Any = self.memories.get(limit=1, include=["embeddings"])["embeddings"]
+        return len(found[0]) if len(found) else 0
 
     def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
         """Yield the items of a scope, in the order they were first written; a page is held at a time."""
@@ -98,8 +98,8 @@ class Rows:
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
         keys = [row_id(scope, kind, item_id) for item_id in dict.fromkeys(ids)]
-        pages = (keys[start : start + self.page_size] for start in range(0, len(keys), self.page_size))
-        rows = (row for page in pages for row in self.memories.get(ids=page, include=["metadatas"])["metadatas"] or ())
+        pages = (self.memories.get(ids=page, include=["metadatas"]) for page in in_pages(keys, self.page_size))
+        rows = (row for page in pages for row in page["metadatas"] or ())
         items = (decode(kind.model, row) for row in rows if row.get("kind") == kind.name)
         return {kind.id_of(item): item for item in items}
 
@@ -124,8 +124,7 @@ class Rows:
         if kind in UNSEARCHED:  # of which there are few: Chroma looks for all that the first condition fits
             wanted.reverse()
         where: Any = {"$and": wanted} if len(wanted) > 1 else wanted[0] if wanted else None
-        offset = 0
-        while True:
+        for offset in count(0, self.page_size):
             page: Mapping[str, Any] = self.memories.get(
                 where=where, include=include, limit=self.page_size, offset=offset
             )
@@ -133,7 +132,6 @@ class Rows:
                 yield page
             if len(page["ids"]) < self.page_size:
                 return
-            offset += self.page_size
 
     def read(self, scope: Scope) -> Iterator[KindItems[Any]]:
         """Yield the items of a scope and their vectors, by kind and page, in the order they were first written."""
@@ -149,19 +147,71 @@ class Rows:
     def remove(self, scope: Scope, removed: Mapping[str, Sequence[str]]) -> None:
         """Remove items by the name of their kind, in that order. Unknown ids are ignored."""
         keys = [row_id(scope, KIND_OF_NAME[name], item_id) for name, ids in removed.items() for item_id in ids]
-        for start in range(0, len(keys), self.page_size):
-            self.memories.delete(ids=keys[start : start + self.page_size])
+        for page in in_pages(keys, self.page_size):
+            self.memories.delete(ids=page)
 
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
+    def rows(self, scope: Scope) -> Iterator[tuple[str, list[str]]]:
+        """Yield the kind and every text of each row of a scope; not of the revisions, which hold no memory."""
         for page in self.pages(["metadatas", "documents"], scope):
             for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
-                texts = _strings_in([metadata, json.loads(metadata.get(ITEM, "null"))])
-                yield Row(str(metadata.get("kind")), row_id.split(":", 2)[-1], [row_id, document or "", *texts])
+                values = values_in([row_id, document, metadata, json.loads(metadata.get(ITEM, "null"))])
+                yield str(metadata.get("kind")), [value for value in values if isinstance(value, str)]
+
+    def vectors(self, keys: list[str]) -> dict[str, Vectors]:
+        """Return the vectors of rows by id; none where Chroma has lost one of them, which makes it fail."""
+        from chromadb.errors import InternalError
+
+        try:
+            page: Any = self.memories.get(ids=keys, include=["embeddings"])
+        except InternalError:
+            return {}
+        return dict(zip(page["ids"], np.asarray(page["embeddings"], dtype=np.float32), strict=True))
 
     def contains_text(self, text: str) -> bool:
         """Return whether a document of any scope holds a text."""
         return bool(self.memories.get(where_document={"$contains": text}, limit=1, include=[])["ids"])
+
+
+@dataclass(frozen=True)
+class SharedRevisions:
+    """The revisions of a store that several processes write to: one row for each scope and writer.
+
+    The revision of a scope changes with every commit.
+    """
+
+    collection: "Collection"
+    writer: str
+    """The writer's own name; no other process has it."""
+
+    def read(self, scope: Scope) -> str:
+        """Return the revision of a scope: a text that changes with every commit of any process."""
+        return _as_text(self._rows(scope))
+
+    def renew(self, scope: Scope) -> str:
+        """Record a commit to a scope, and return the revision with it."""
+        now = time.time_ns() // 1_000_000
+        name = scope_hash(scope)  # the row outlives what it is about, so it must not name the user
+        row: dict[str, str | int] = {"scope": name, "writer": self.writer, "token": uuid4().hex, "written_at": now}
+        self.collection.upsert(
+            ids=[f"{name}:{self.writer}"], embeddings=np.ones((1, 1), dtype=np.float32), metadatas=[row]
+        )
+        rows = self._rows(scope)
+        if any(row["written_at"] < now - SILENT_MS for row in rows):
+            silent: Any = [{"scope": name}, {"written_at": {"$lt": now - SILENT_MS}}]
+            self.collection.delete(where={"$and": silent})
+        return _as_text(rows)
+
+    def only_mine_since(self, before: str, now: str) -> bool:
+        """Return whether nobody but this writer has committed between two revisions."""
+        mine = {self.writer: ""}
+        return bool(json.loads(before) | mine == json.loads(now) | mine)
+
+    def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
+        return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
+
+
+def _as_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    return json.dumps({row["writer"]: row["token"] for row in rows}, sort_keys=True)
 
 
 def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
@@ -247,15 +297,25 @@ def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
     return model.model_validate_json(str(metadata.get(ITEM, "")))
 
 
-def _strings_in(value: object) -> Iterator[str]:
-    """Yield every string within a value of JSON."""
-    if isinstance(value, str):
-        yield value
+def values_in(value: object) -> Iterator[object]:
+    """Yield a value and every value within it: of models, dataclasses, mappings and lists."""
+    yield value
+    if isinstance(value, BaseModel):
+        yield from values_in(value.__dict__)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from values_in([getattr(value, name) for name in value.__dataclass_fields__])
     elif isinstance(value, Mapping):
-        yield from _strings_in(list(value.values()))
-    elif isinstance(value, list):
-        for part in value:
-            yield from _strings_in(part)
+        yield from values_in(list(value.values()))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from values_in(item)
+
+
+def in_pages(values: Iterable[V], size: int) -> Iterator[list[V]]:
+    """Yield values in lists of so many at most."""
+    left = iter(values)
+    while page := list(islice(left, size)):
+        yield page
 
 
 def row_id(scope: Scope, kind: Kind[Any], item_id: str) -> str:

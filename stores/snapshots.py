@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, UNSEARCHED, KindIndex, ScopeIndex
-from langgraph_engram.stores.kind_index import Column
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.kind_index import Column, KindIndex
+from langgraph_engram.stores.kinds import RECORDS, SEARCHABLE, TURNS, UNSEARCHED
 from langgraph_engram.stores.locks import DATABASE, unwritable
 from langgraph_engram.stores.rows import SCHEMA, scope_hash
 from langgraph_engram.stores.versions import AppendOnlyArray
@@ -53,7 +54,7 @@ class Snapshots:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
             with _stamped(self.folder)[0].open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return bool(_head(arrays)["store"] == self._store)
+                return bool(json.loads(arrays["head"].tobytes())["store"] == self._store)
         except DAMAGED:
             return False
 
@@ -64,7 +65,7 @@ class Snapshots:
             return None
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                head = _head(arrays)
+                head = json.loads(arrays["head"].tobytes())
                 if (head["store"], head["scope"]) != (self._store, scope.key):
                     raise ValueError("it is of another version, encoder or scope")
                 return _unpacked(head, arrays, revision)
@@ -107,7 +108,7 @@ class Snapshots:
         try:
             path.parent.mkdir(exist_ok=True)
             with draft.open("wb") as file:
-                np.savez(file, allow_pickle=False, head=_bytes_of(json.dumps(head).encode()), **arrays)
+                np.savez(file, allow_pickle=False, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             _erase(path)
@@ -188,7 +189,7 @@ def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         items = of_kind.items.packed
         head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
         parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
-        parts |= {"items": _bytes_of(b"".join(items)), "sizes": np.array(list(map(len, items)), dtype=np.int64)}
+        parts |= {"items": np.frombuffer(b"".join(items), np.uint8), "sizes": np.array([*map(len, items)], np.int64)}
         for label, column in of_kind.current_columns().items():
             head[kind.name]["columns"][label], parts[f"column.{label}"] = _packed_column(column)
         arrays |= {f"{kind.name}.{name}": array for name, array in parts.items()}
@@ -225,12 +226,3 @@ def _unpacked_column(head: Mapping[str, Any], values: NDArray[Any]) -> Column:
     if "terms" in head:
         return Column(BM25Index.restored(head["terms"], values, head["size"]))
     return Column(AppendOnlyArray(values), None if head["given"] is None else frozenset(head["given"]))
-
-
-def _head(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    head: dict[str, Any] = json.loads(arrays["head"].tobytes())
-    return head
-
-
-def _bytes_of(content: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(content, dtype=np.uint8)

@@ -16,7 +16,7 @@ from langgraph_engram.runner import delete_threads, thread_of, threads_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import SEARCHABLE
+from langgraph_engram.stores.kinds import SEARCHABLE
 
 REWRITE = "writes the row again"
 DEFECTS = {
@@ -102,7 +102,6 @@ class Doctor:
             for _ in range(MAX_ROUNDS if mends_links else 1):
                 found, changes = ScopeExamination(
                     self.store.index(scope),
-                    self.store.decisions(scope),
                     self.store.pending_tasks(scope),
                     lambda run_id: self._is_saved(scope, run_id),
                     self.settings.verify,

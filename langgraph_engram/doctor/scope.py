@@ -14,10 +14,11 @@ from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
 from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
-from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
+from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind, ScopeIndex
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SYNTHESES, Kind
 from langgraph_engram.text.tokens import content_stems
 
 NEAR = 20
@@ -84,7 +85,6 @@ class ScopeExamination:
     """What is stored of one scope, and the checks on it."""
 
     index: ScopeIndex
-    decisions: Sequence[Decision]
     tasks: Sequence[PendingTask]
     is_saved: Callable[[str], bool]
     """Whether the run of this id has checkpoints here."""
@@ -229,20 +229,17 @@ class ScopeExamination:
         """A synthesis covers what is stored and still so; a stale one is pending."""
         covered = [*filter(None, map(self.index.records.get, synthesis.covered_record_ids))]
         turns = {turn for record in covered for turn in record.source_turn_ids}
+        is_pending = any(not turns.isdisjoint(task.turn_ids) for task in self.tasks if task.step == "synthesize")
         are_events_stored = all(event in self.index.events for event in synthesis.seed_event_ids)
         if len(covered) < len(synthesis.covered_record_ids) or not are_events_stored:
             self._found["synthesis of missing memories"].append(synthesis.synthesis_id)
             self._draft.remove(SYNTHESES, synthesis)
-        elif self._is_forgotten(turns) if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
+        elif not is_pending if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
             self._found["outdated synthesis"].append(synthesis.synthesis_id)
             self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
         else:
             return
         self._draft.enqueue("synthesize", turns)
-
-    def _is_forgotten(self, turns: set[str]) -> bool:
-        """Return whether no synthesis of turns is pending."""
-        return all(turns.isdisjoint(task.turn_ids) for task in self.tasks if task.step == "synthesize")
 
     def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
@@ -257,7 +254,7 @@ class ScopeExamination:
 
     def _check_decisions(self) -> None:
         """The audit trail names records that are stored."""
-        for decision in self.decisions:
+        for decision in self.index.decisions.values():
             named = [*decision.pair, *filter(None, [decision.result_id])]
             if any(record_id not in self.index.records for record_id in named):
                 self._found["decision on missing records"].append(decision.decision_id)

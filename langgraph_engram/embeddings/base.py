@@ -104,26 +104,19 @@ class CachingEncoder:
         """Encode texts, in order, the missing ones in one call. The array is not shared with the cache."""
         if not texts:
             return self.inner.encode(texts)
-        rows = self._load(texts)
+        with self._lock:
+            rows = {text: self._rows[text] for text in texts if text in self._rows}
+            for text in rows:
+                self._rows.move_to_end(text)
         missing = [text for text in dict.fromkeys(texts) if text not in rows]
         if missing:
             fresh = {text: row.copy() for text, row in zip(missing, self.inner.encode(missing), strict=True)}
-            self._save(fresh)
             rows |= fresh
+            with self._lock:
+                self._rows |= fresh
+                while len(self._rows) > self._size:
+                    self._rows.popitem(last=False)
         return np.stack([rows[text] for text in texts])
-
-    def _load(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        with self._lock:
-            known = {text: self._rows[text] for text in texts if text in self._rows}
-            for text in known:
-                self._rows.move_to_end(text)
-        return known
-
-    def _save(self, fresh: Mapping[str, Vectors]) -> None:
-        with self._lock:
-            self._rows |= fresh
-            while len(self._rows) > self._size:
-                self._rows.popitem(last=False)
 
 
 class HashingEncoder:

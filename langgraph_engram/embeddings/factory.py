@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
+from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
@@ -147,7 +147,10 @@ class LangChainEncoder:
         vectors = np.asarray(lists, dtype=np.float64)
         if not np.isfinite(vectors).all():
             raise self._unavailable("gave a vector with a number that is not finite")
-        return _normalize(vectors)
+        largest = np.abs(vectors).max(axis=1, keepdims=True)
+        # a row of zeros has no direction: it gets equal components
+        vectors = np.where(largest > 0, vectors / np.where(largest > 0, largest, 1), 1)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
     def _unavailable(self, reason: str) -> EncoderUnavailable:
         return EncoderUnavailable(f"{self.name!r} {reason}; check the embeddings, or try again")
@@ -160,10 +163,3 @@ def name_of(embeddings: Embeddings) -> str:
     model = next((name for name in names if isinstance(name, str) and name), "")
     size = next((str(size) for size in sizes if isinstance(size, int)), "")
     return ":".join(part for part in (type(embeddings).__name__, model, size) if part)
-
-
-def _normalize(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:
-    """Scale each row to length 1. A row of zeros, which has no direction, becomes one with equal components."""
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    vectors = np.where(largest > 0, vectors / np.where(largest > 0, largest, 1), 1)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)

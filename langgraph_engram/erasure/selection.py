@@ -19,7 +19,8 @@ from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_tasks_by_se
 from langgraph_engram.requests import check_name
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.segmentation.events import name_by_keywords, relink_boundary
-from langgraph_engram.stores.index import EVENTS, SEARCHABLE, UNSEARCHED, Kind, ScopeIndex
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.kinds import EVENTS, SEARCHABLE, UNSEARCHED, Kind
 from langgraph_engram.text.tokens import content_stems
 
 PART_FORGOTTEN = "a part of what it rested on was forgotten"

@@ -90,7 +90,7 @@ def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
     """Open what embeds items and queries."""
     embed, fields, dimensions = index.get("embed"), list(index.get("fields") or WHOLE_VALUE), index.get("dims")
     if embed is None:
-        return Indexer(_OfEncoder(encoder), encoder.name, fields)
+        return Indexer(ensure_embeddings(lambda texts: encoder.encode(texts).tolist()), encoder.name, fields)
     is_named = isinstance(embed, str | Embeddings)
     if not (is_named or callable(embed)) or iscoroutinefunction(embed):
         raise InvalidSetting(
@@ -110,7 +110,13 @@ def run_batch(items: Items, ops: Sequence[Op], vectors: BatchVectors, now: datet
     writes = _writes_of(ops)
     replaced = items.get(writes)
     items.put(
-        _new_item(op, replaced.get(address), vectors.items.get(address), now)
+        StoredItem(
+            address,
+            text=json.dumps(op.value),
+            created_at=replaced[address].created_at if address in replaced else now,
+            updated_at=now,
+            vectors=vectors.items.get(address),
+        )
         for address, op in writes.items()
         if op.value is not None
     )
@@ -132,9 +138,13 @@ def _read(op: Op, items: Items, got: Mapping[Address, StoredItem], queries: Mapp
 
 
 def _search(op: SearchOp, items: list[StoredItem], query: Vectors | None) -> list[SearchItem]:
+    """Return the newest items for no query; else the nearest, equal ones as they come, without a vector last."""
     wanted = op.filter or {}
     passing = [item for item in items if not wanted or passes(item.value, wanted)]
-    ranked = _newest_first(passing) if query is None else _nearest_first(passing, query)
+    if query is None:
+        passing = sorted(passing, key=lambda item: item.updated_at)[::-1]  # those of one batch backwards
+    hits = [(item, None if query is None else item.score(query)) for item in passing]
+    ranked = sorted(hits, key=lambda hit: float("inf") if hit[1] is None else -hit[1])
     return [SearchItem(**_fields_of(item), score=score) for item, score in ranked[op.offset : op.offset + op.limit]]
 
 
@@ -151,43 +161,6 @@ def _fields_of(item: StoredItem) -> dict[str, Any]:
     return {"namespace": namespace, "key": key, "value": item.value, **times}
 
 
-def _newest_first(items: Sequence[StoredItem]) -> list[tuple[StoredItem, float | None]]:
-    """Order items by their last update; those of one batch backwards."""
-    oldest_first = sorted(items, key=lambda item: item.updated_at)
-    return [(item, None) for item in reversed(oldest_first)]
-
-
-def _nearest_first(items: Sequence[StoredItem], query: Vectors) -> list[tuple[StoredItem, float | None]]:
-    """Rank items by their scores, equal ones as they come; items without a vector last."""
-    scored = [(item, item.score(query)) for item in items]
-    return sorted(scored, key=lambda hit: float("inf") if hit[1] is None else -hit[1])
-
-
 def _writes_of(ops: Sequence[Op]) -> dict[Address, PutOp]:
     """Return the writes of a batch. Of several to one address the last one counts."""
     return {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-
-
-def _new_item(op: PutOp, before: StoredItem | None, vectors: Vectors | None, now: datetime) -> StoredItem:
-    """Return the item of a write. One that is replaced keeps its `created_at`."""
-    return StoredItem(
-        (op.namespace, op.key),
-        text=json.dumps(op.value),
-        created_at=now if before is None else before.created_at,
-        updated_at=now,
-        vectors=vectors,
-    )
-
-
-@dataclass(frozen=True)
-class _OfEncoder(Embeddings):
-    """An `Encoder` as LangChain's `Embeddings`."""
-
-    encoder: Encoder
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = self.encoder.encode(texts).tolist()
-        return vectors
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]

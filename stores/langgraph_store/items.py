@@ -8,7 +8,7 @@ characters and zero bytes, which Chroma refuses or cuts at, pass through.
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.stores.chroma_files import writes_to
+from langgraph_engram.stores.rows import PAGE_SIZE, in_pages
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -30,8 +31,6 @@ Address: TypeAlias = tuple[Namespace, str]
 COLLECTION = "engram-store-items"
 SCHEMA = 2
 """The version of what is written. A store of another version is refused."""
-ROWS_PER_REQUEST = 2_000
-"""A server refuses bodies that are too large."""
 FLOAT32 = np.dtype("<f4")
 
 
@@ -83,7 +82,7 @@ class Items:
     def get(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
         """Return the items at addresses; an address that has none is left out."""
         ids = map(json.dumps, dict.fromkeys(addresses))
-        pages = (self._rows.get(ids=page, include=["metadatas"]) for page in _pages(ids))
+        pages = (self._rows.get(ids=page, include=["metadatas"]) for page in in_pages(ids, PAGE_SIZE))
         return {item.address: item for page in pages for item in _items_of(page)}
 
     def under(self, prefix: Namespace) -> list[StoredItem]:
@@ -98,7 +97,7 @@ class Items:
 
     def put(self, items: Iterable[StoredItem]) -> None:
         """Write items over what is at their addresses, each whole or not at all."""
-        for page in _pages(items):
+        for page in in_pages(items, PAGE_SIZE):
             self._rows.upsert(
                 ids=[json.dumps(item.address) for item in page],
                 embeddings=np.ones((len(page), 1), dtype=np.float32),  # Chroma wants one, and nothing asks for it
@@ -107,7 +106,7 @@ class Items:
 
     def delete(self, addresses: Iterable[Address]) -> None:
         """Remove what is at addresses."""
-        for page in _pages(map(json.dumps, addresses)):
+        for page in in_pages(map(json.dumps, addresses), PAGE_SIZE):
             self._rows.delete(ids=page)
 
     @property
@@ -154,8 +153,3 @@ def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
         updated_at=datetime.fromisoformat(row["updated_at"]),
         vectors=None if vectors is None else np.frombuffer(b64decode(vectors), dtype=FLOAT32),
     )
-
-
-def _pages(values: Iterable[Any]) -> Iterator[list[Any]]:
-    listed = list(values)
-    return (listed[start : start + ROWS_PER_REQUEST] for start in range(0, len(listed), ROWS_PER_REQUEST))

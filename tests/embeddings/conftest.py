@@ -7,7 +7,7 @@ from huggingface_hub import constants
 
 from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
+from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
 
 
 @pytest.fixture(scope="module")

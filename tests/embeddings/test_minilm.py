@@ -15,8 +15,7 @@ from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM
-from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS
+from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable
 
 

@@ -16,7 +16,7 @@ from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.index_cache import SharedRevisions
+from langgraph_engram.stores.rows import SharedRevisions
 from tests.conftest import NOON
 
 

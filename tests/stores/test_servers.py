@@ -10,7 +10,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.pending import pending_task
-from langgraph_engram.stores import index_cache
+from langgraph_engram.stores import rows
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
@@ -21,7 +21,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores import index_cache
+from langgraph_engram.stores import rows
 from langgraph_engram.stores.base import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
 turn = Turn(turn_id="theirs", session_id="s1", seq=0, role="user", speaker="Ben", text="Hello")
@@ -119,7 +119,7 @@ def test_silent_writers_are_removed(pair, scope, turn, monkeypatch):
     first.commit(scope, Changes(turns=[turn(0)]))
     assert ids(second, scope) == ["t0"]
 
-    monkeypatch.setattr(index_cache, "SILENT_MS", -1)
+    monkeypatch.setattr(rows, "SILENT_MS", -1)
     time.sleep(0.01)
     second.commit(scope, Changes(turns=[turn(1)]))
     monkeypatch.undo()

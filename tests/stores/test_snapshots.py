@@ -14,7 +14,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import SEARCHABLE
+from langgraph_engram.stores.kinds import SEARCHABLE
 from langgraph_engram.stores.rows import Rows
 
 SCOPE = Scope(user_id="ana")
