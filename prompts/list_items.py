@@ -70,7 +70,7 @@ class ListItems(Question[str]):
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if _is_outside(passage, window) else "")
         asked = f"Today: {format_day(self.now)}\n" if self.now else ""
-        asked += f'"{window.text}" is {_span(window)}\n' if window else ""
+        asked += f'"{window.text}" is {_span(window)}; what is not marked may count\n' if window else ""
         question = without_tags(f"{asked}Question: {self.query}")
         return [
             SystemMessage("\n".join(filter(None, system))),

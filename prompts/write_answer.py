@@ -35,8 +35,9 @@ If the pieces answer only a part, give that part and say what is missing."""
 MORE = "[more]"
 """What an answer ends with that other memories may add to."""
 GOES_ON = f"""\
-If a part of the question stays open, or it asks for several things and memory may well hold more of them than these \
-pieces do, write {MORE} at the very end; else never."""
+If a part of the question stays open, or it asks for all of several things (which, how many, how much in all) and \
+memory may well hold more of them than these pieces do, write {MORE} at the very end; else never, least of all behind \
+advice."""
 NEWEST = "Where two pieces disagree, the newest holds."
 SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
 ORDERED = "They stand in the order in which they were said."

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
+from operator import not_
 
 import numpy as np
 
@@ -41,9 +43,9 @@ POINT = re.compile(
 def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
     """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
 
-    A timeline or a summary is about what people said: an assistant's turns have no line of their own, but one after the
-    turn that they reply to, where a summary is asked for. A question that was asked is part of the whole, so it loses
-    nothing. A summary begins with the syntheses that bear on it.
+    The whole is about what people said: an assistant's turns come behind all others, unless they are asked for, in a
+    timeline not at all, and in a summary after the turn that they reply to. A question that was asked is part of the
+    whole, so it loses nothing. A summary begins with the syntheses that bear on it.
     """
     if breadth == "narrow":
         yield from (candidate for _, candidate in fusion.ranked_turns(shown))
@@ -51,9 +53,12 @@ def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> I
     index = fusion.index
     if breadth == "summary":
         yield from _narratives(fusion)
-    for turn, candidate in replace(fusion, question_weight=0.0).ranked_turns(shown):
-        if turn >= 0 and breadth != "list" and index.turns.items[turn].role == "assistant":
-            continue
+    found = list(replace(fusion, question_weight=0.0).ranked_turns(shown))
+    if not fusion.intent.needs_assistant:
+        is_assistant = [turn >= 0 and index.turns.items[turn].role == "assistant" for turn, _ in found]
+        replied = compress(found, is_assistant) if breadth == "list" else ()
+        found = [*compress(found, map(not_, is_assistant)), *replied]
+    for turn, candidate in found:
         reply = reply_position(index, turn) if breadth == "summary" else -1
         routes = {**candidate.routes, OUTLINE: candidate.score}
         yield candidate._replace(routes=routes, replies=(reply,) if reply >= 0 else ())
