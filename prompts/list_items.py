@@ -30,8 +30,9 @@ They stand in the order in which they were said, under their days. Go through al
 1. Each thing that counts on a line of its own that begins with "{ITEM}", with the numbers of the lines it rests on, \
 like this: {ITEM} THING [2][7]. The same thing told twice is one thing; where a later line changes an earlier one, the \
 later holds. Give its day, amount or place where the question turns on it.
-2. What seems to count and does not (outside the time asked about, only planned or asked about, somebody else's) on \
-lines that begin with "{LEFT_OUT}", with numbers and the reason: {LEFT_OUT} THING [4]: REASON.
+2. What seems to count and does not (outside the time asked about, only planned or asked about, somebody else's), or \
+may count or not (its time, its amount or who did it is not told), on lines that begin with "{LEFT_OUT}", with numbers \
+and the reason: {LEFT_OUT} THING [4]: REASON. A count or a sum is of what is certain.
 3. Only where further ones are probable that other words would find, a line "{LOOK_FOR}" with up to six such words.
 4. Last, "{ANSWER}" and the answer."""
 NOTES = f"""\

@@ -63,7 +63,7 @@ def answer_from(listed: ItemList, lines: Sequence[Evidence]) -> tuple[str, list[
     held = {evidence_id for item in listed.items for evidence_id in item.evidence_ids}
     counted = list(dict.fromkeys(ref for item in listed.items if item.counts for ref in item.evidence_ids))
     answer = listed.answer if counted or len(content_stems(listed.answer)) >= LEAST_STEMS else ""
-    answer = answer if counted else with_citations(answer, lines)
+    answer = answer if listed.items else with_citations(answer, lines)
     held |= {lines[number - 1].evidence_id for number in cited_numbers(answer) if 0 < number <= len(lines)}
     pool = [passage for passage in lines if passage.evidence_id in held]
     if is_unknown(answer) or not (answer and held):
@@ -72,12 +72,12 @@ def answer_from(listed: ItemList, lines: Sequence[Evidence]) -> tuple[str, list[
 
     def renumbered(match: re.Match[str]) -> str:
         kept = [numbers[lines[number - 1].evidence_id] for number in numbers_of(match) if 0 < number <= len(lines)]
-        return "".join(f"[{number}]" for number in kept) and f" {''.join(f'[{number}]' for number in kept)}"
+        return "".join([" " * bool(kept), *(f"[{number}]" for number in kept)])
 
     answer = CITATION.sub(renumbered, answer).strip()
-    if CITATION.search(answer):
-        return answer, pool
-    return f"{answer} {''.join(f'[{numbers[ref]}]' for ref in counted)}", pool
+    if counted and not CITATION.search(answer):
+        answer = "".join([answer, " ", *(f"[{numbers[ref]}]" for ref in counted)])
+    return answer, pool
 
 
 def _holds(cited: Sequence[Evidence], text: str) -> bool:

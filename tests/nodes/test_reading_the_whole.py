@@ -186,3 +186,11 @@ def test_too_long_a_list_is_halved(to_recall, intent, passage):
 
     assert len(model.asked[1].evidence) == 2
     assert update["notes"] == ["the model's context held 2 of 4 passages: the answer rests on these"]
+
+
+def test_why_nothing_counts_is_told_and_absent(reading):
+    """What was left out, with its reason, is an answer that claims no number."""
+    recollection, _ = reading({ListItems: lambda _: "x kite [1]: only planned\nANSWER: No kite is told to be flown."})
+
+    assert (recollection.answer, recollection.verdict) == ("No kite is told to be flown.", "absent")
+    assert [(item.text, item.counts) for item in recollection.items] == [("kite: only planned", False)]
