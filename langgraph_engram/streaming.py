@@ -5,9 +5,11 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from langgraph_engram.prompts.list_items import ANSWER
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import RecallUpdate, Recollection
 from langgraph_engram.retrieval.pool import is_unknown
+from langgraph_engram.state import needs_whole
 
 LIGHT_ANSWER = "judge_sufficiency"
 """The step whose text is the answer, unless it says that light memory does not suffice."""
@@ -17,27 +19,31 @@ DEEP_ANSWER = "write_answer"
 
 def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:
     """Yield an update for each step and each chunk of the answer; one that no model wrote in chunks comes whole."""
-    answer, streamed = AnswerStream(), False
+    answer, streamed, whole = AnswerStream(), False, False
     for mode, content in parts:
         if mode == "messages":
             for update in answer.add(*content):
                 streamed = True
                 yield update
             continue
-        answer = AnswerStream()
         for step, state in content.items():
+            whole = needs_whole(state) if state and "intent" in state else whole
             recollection: Recollection | None = (state or {}).get("recollection")
             if recollection and recollection.answer and not streamed:
                 yield RecallUpdate(step=step, text=recollection.answer)
             yield RecallUpdate(step=step, recollection=recollection)
+        answer = AnswerStream(is_listed=whole)
 
 
 class AnswerStream:
-    """The text of one answer; text that may turn out to be "I don't know" of light memory is held back."""
+    """The text of one answer.
 
-    def __init__(self) -> None:
+    What may turn out to be "I don't know" of light memory is held back, and so is the list before an answer of the whole.
+    """
+
+    def __init__(self, *, is_listed: bool = False) -> None:
         self._held = ""
-        self._is_answer = False
+        self._is_answer, self._is_listed = False, is_listed
 
     def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
         """Add the text of `message`, and yield all text that certainly belongs to the answer."""
@@ -45,6 +51,10 @@ class AnswerStream:
         if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
             return
         self._held += str(message.text)
+        if self._is_listed and step == DEEP_ANSWER:
+            if ANSWER not in self._held:
+                return
+            self._held, self._is_listed = self._held.rpartition(ANSWER)[2].lstrip(), False
         self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
         if self._is_answer:
             text, self._held = _split_before_mark(self._held)
