@@ -66,9 +66,8 @@ def build_read_graph(
         graph.add_node("backtrack", Backtrack(store, settings.deep, parts.turns_around))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, parts.form))
     if settings.deep.reflect:
-        graph.add_node(
-            "reflect", ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all, parts.reads_whole)
-        )
+        reflect = ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all, routing.reads_on)
+        graph.add_node("reflect", reflect)
     graph.add_node("conclude", Conclude(settings.retrieve))
     graph.begin_at("parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
@@ -95,19 +94,24 @@ class Routing:
     selects: bool = False
     """Whether a language model may select what bears on a message."""
     reads_whole: bool = False
-    """Whether what needs the whole is answered from lines, and read on where these do not hold all of it."""
+    """Whether what needs the whole is answered from lines."""
+
+    @property
+    def reads_on(self) -> bool:
+        """Return whether further lines are read where these do not hold all of it."""
+        return self.reads_whole and self.settings.sufficiency != "always"
 
     @property
     def light_targets(self) -> list[str]:
         """Return the nodes that may follow light retrieval."""
         first = {"judged": "judge_sufficiency", "never": "deep_select", "always": "write_answer"}
-        whole = ["write_answer", "deep_select"] if self.reads_whole else []
-        return [first[self.settings.sufficiency], "conclude", *whole, *(["select_lines"] if self.selects else [])]
+        whole = ["write_answer"] * self.reads_whole + ["deep_select"] * self.reads_on
+        return [first[self.settings.sufficiency], "conclude", *whole, *["select_lines"] * self.selects]
 
     @property
     def end_targets(self) -> list[str]:
         """Return the node at which a reading of the whole may end that brought nothing new."""
-        return ["conclude"] if self.reads_whole else []
+        return ["conclude"] * self.reads_on
 
     @property
     def answer_targets(self) -> list[str]:
@@ -122,7 +126,7 @@ class Routing:
             asks = self.selects and state["request"].select and state["intent"].sort == "message"
             return "select_lines" if asks else "conclude"
         if self.reads_whole and needs_whole(state):
-            return self._select_deep(state) if state["read_ids"] else "write_answer"
+            return self._select_deep(state) if self.reads_on and state["read_ids"] else "write_answer"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
         return self._select_deep(state) if self.settings.sufficiency == "never" else "write_answer"

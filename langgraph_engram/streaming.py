@@ -38,7 +38,7 @@ def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:
 class AnswerStream:
     """The text of one answer.
 
-    What may turn out to be "I don't know" of light memory is held back, and so is the list before an answer of the whole.
+    What may be the "I don't know" of light memory is held back, and so is the list before an answer of the whole.
     """
 
     def __init__(self, *, is_listed: bool = False) -> None:

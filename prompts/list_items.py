@@ -66,7 +66,7 @@ class ListItems(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        window, breadth = self.intent.time, self.intent.breadth or "narrow"
+        window, breadth = _past(self.intent.time, self.now or self.intent.asked_at), self.intent.breadth or "narrow"
         rules = NOTES if breadth == "summary" else SYSTEM
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if _is_outside(passage, window) else "")
@@ -77,6 +77,12 @@ class ListItems(Question[str]):
             SystemMessage("\n".join(filter(None, system))),
             HumanMessage(f"{inside('memories', lines)}\n\n{question}"),
         ]
+
+
+def _past(window: TimeConstraint | None, today: datetime | None) -> TimeConstraint | None:
+    """Return a stretch of time, unless it begins today or later, as "tonight" does: nothing was told of it."""
+    begins_later = window and window.start and today and window.start.date() >= today.date()
+    return None if begins_later else window
 
 
 def _is_outside(passage: Evidence, window: TimeConstraint | None) -> bool:

@@ -21,11 +21,13 @@ from langgraph_engram.retrieval.passages import (
     Candidate,
     format_passage,
     format_record,
+    join_contents,
     reply_position,
+    sentence_before,
     with_lines,
 )
 from langgraph_engram.retrieval.scoring import top_matching
-from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Turn
+from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
 
 MAX_NARRATIVES = 2
@@ -104,7 +106,8 @@ def points_of(text: str) -> list[str]:
 def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
-        return format_record(index, candidate, lambda records: _cut(plain(records[0].content), LINE_CHARACTERS))
+        shown = candidate._replace(joined=sentence_before(index, candidate.position))
+        return format_record(index, shown, _line_of)
     passage = format_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
@@ -112,6 +115,11 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
         turn = index.turns.items[candidate.position]
         text, moment = _cut(quote_turn(turn), LINE_CHARACTERS), turn.said_at
     return passage.model_copy(update={"text": dated(text, moment)})
+
+
+def _line_of(records: Sequence[Record]) -> str:
+    """Return a record on one line, behind the one before it where it cannot be read without."""
+    return _cut(plain(join_contents(records)), LINE_CHARACTERS * len(records))
 
 
 def _cut(text: str, most: int) -> str:

@@ -13,11 +13,10 @@ from langgraph_engram.prompts.rendering import clipped, day_headings, plain, quo
 from langgraph_engram.results import CHARACTERS_PER_TOKEN
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.messages import Statements
-from langgraph_engram.retrieval.passages import Candidate, format_record
+from langgraph_engram.retrieval.passages import Candidate, format_record, sentence_before
 from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import Evidence, Record
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.questions import read_cues
 from langgraph_engram.text.statements import own_words
 
 FIXED_TOKENS = 1900
@@ -61,7 +60,10 @@ class Offer:
         offered = (*self.fixed, *self.near)
         named = [offered[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(offered)]
         return [
-            format_record(self.index, Candidate("record", at, 1.0, {SELECTED: 1.0}, self._before(at), relevance=1.0))
+            format_record(
+                self.index,
+                Candidate("record", at, 1.0, {SELECTED: 1.0}, sentence_before(self.index, at), relevance=1.0),
+            )
             for at in named
         ]
 
@@ -73,13 +75,6 @@ class Offer:
         for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
             line = line_of(record)
             yield heading, f"{number}: {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
-
-    def _before(self, at: int) -> tuple[int, ...]:
-        """Return the position of the sentence before one that points back to it, in the same turn; else none."""
-        records = self.index.records.items
-        if not at or not read_cues(own_words(records[at].content, records[at].speaker)).points_back:
-            return ()
-        return (at - 1,) if records[at - 1].source_turn_ids == records[at].source_turn_ids else ()
 
 
 def make_offer(statements: Statements) -> Offer:

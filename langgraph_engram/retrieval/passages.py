@@ -10,6 +10,7 @@ from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.markdown import MAX_OPENING
+from langgraph_engram.text.questions import read_cues
 from langgraph_engram.text.sentences import pieces_of
 from langgraph_engram.text.statements import own_words, shows_image
 from langgraph_engram.text.tokens import content_stems
@@ -128,6 +129,14 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     successor = index.records.successor(own[0]) if own[0].status == "superseded" else None
     own.sort(key=lambda record: (record.seq, record.part))
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
+
+
+def sentence_before(index: ScopeIndex, at: int) -> tuple[int, ...]:
+    """Return the position of the record before one that points back to it ("It's ..."), of the same turn; else none."""
+    records = index.records.items
+    if not at or not read_cues(own_words(records[at].content, records[at].speaker)).points_back:
+        return ()
+    return (at - 1,) if records[at - 1].source_turn_ids == records[at].source_turn_ids else ()
 
 
 def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:

@@ -156,7 +156,7 @@ def test_it_can_be_switched_off(reading):
 
 
 def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record, intent):
-    """A model reckons with no dates: each line says whether it counts for the window."""
+    """A model reckons with no dates: each line says whether it counts; of a time to come nothing can be told."""
     query = "How many kites did I fly last week?"
     asked = intent(query=query, time={"text": "last week", "start": NOON, "end": NOON + timedelta(days=6)})
     lines = [
@@ -166,11 +166,12 @@ def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record,
         for days in (-3, 2)
     ]
 
-    shown = str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
+    shown = str(ListItems(query, asked, tuple(lines), NOON + timedelta(days=7)).render()[1].content)
 
     assert "[1] A kite. (outside the time asked about)" in shown
     assert "[2] A kite.\n" in shown
     assert '"last week" is from Mon 8 May 2023 to Sun 14 May 2023' in shown
+    assert "outside" not in str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
 
 
 def test_too_long_a_list_is_halved(to_recall, intent, passage):
