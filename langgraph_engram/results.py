@@ -6,7 +6,7 @@ An empty result has a verdict or a count of zero; a failure is an error.
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, QuerySort, Record, Scope
+from langgraph_engram.schema import Action, Breadth, Decision, Evidence, Frozen, PendingTask, QuerySort, Record, Scope
 
 CHARACTERS_PER_TOKEN = 4
 Verdict = Literal["sufficient", "partial", "absent"]
@@ -194,6 +194,8 @@ class Recollection(Frozen):
     query: str
     sort: QuerySort = "question"
     """Whether a search took the query for a question, a message on which something may bear, or an idle one."""
+    breadth: Breadth = "narrow"
+    """Whether a question was taken for one thing, or for one that needs the whole."""
     answer: str | None = None
     quoted: bool = False
     """Whether the answer quotes what was said, one quote a line, because no language model was asked."""

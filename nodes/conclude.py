@@ -29,6 +29,7 @@ class Conclude:
         recollection = Recollection(
             query=state["request"].query,
             sort=state["intent"].sort,
+            breadth=state["intent"].breadth or "narrow",
             answer=None if searching else answer,
             quoted=quoted,
             verdict=verdict,

@@ -17,6 +17,7 @@ from engram_lab.harness import (
     RecallFigures,
     Setup,
     WriteFigures,
+    cost_by_breadth,
     cost_by_node,
     mean,
     measure_recall,
@@ -74,6 +75,7 @@ class Measured(Generic[Line]):
             "usage": {
                 "write": cost_by_node([write.usage for write in self.written]),
                 "read": cost_by_node([line.read for line in self.lines]),
+                "read_by_breadth": cost_by_breadth(self.lines),
             },
             "seconds": {
                 "write": sum(write.seconds for write in self.written),

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
-from typing import Self, TypeVar
+from typing import Self, TypeVar, get_args
 
 import numpy as np
 from scipy.stats import bootstrap
@@ -19,7 +19,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Receipt, Recollection, Usage, UsageEntry, count_tokens
-from langgraph_engram.schema import Evidence, Frozen
+from langgraph_engram.schema import Breadth, Evidence, Frozen
 
 MEDIAN, NEARLY_ALL = 50, 95
 """Percentiles."""
@@ -139,6 +139,7 @@ class AnswerFigures(Frozen):
     answer: str = ""
     verdict: str = ""
     """Empty where no memory was asked."""
+    breadth: str = "narrow"
     went_deep: bool = False
     shown: ShownFigures = ShownFigures()
     """What the answer was written from."""
@@ -173,6 +174,7 @@ def measure_answer(
     figures = AnswerFigures(
         answer=plain_answer(recollection.answer),
         verdict=recollection.verdict,
+        breadth=recollection.breadth,
         went_deep=recollection.went_deep,
         shown=ShownFigures.of(recollection.evidence),
         read=recollection.usage,
@@ -217,6 +219,19 @@ def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
         "recall_p50": taken["p50"],
         "recall_p95": taken["p95"],
         "recall_by_step": {step: _percentiles(seconds) for step, seconds in by_step.items()},
+    }
+
+
+def cost_by_breadth(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+    """Return what an answer costs that needs one thing, and each kind of whole: medians of calls and prompt tokens."""
+    groups = {name: [line.read for line in lines if line.breadth == name] for name in get_args(Breadth)}
+    return {
+        name: {
+            "questions": len(reads),
+            "calls": percentile([read.calls for read in reads], MEDIAN),
+            "prompt_tokens": percentile([read.prompt_tokens for read in reads], MEDIAN),
+        }
+        for name, reads in groups.items()
     }
 
 
