@@ -188,6 +188,8 @@ def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
         print_text(one_line(line), "bold", indent, hang=2)
     rounds = f", {format_count(recollection.rounds, 'round')}" if recollection.rounds > 1 else ""
     print_text(f"{recollection.verdict}{rounds}", VERDICT_STYLES[recollection.verdict], indent)
+    for item in recollection.items:
+        print_text(f"{'-' if item.counts else 'left out:'} {one_line(item.text)}", indent=indent + 2, hang=4)
     for number, evidence in _shown_evidence(recollection):
         print_text(f"[{number}] {one_line(evidence.text)}", indent=indent + 2, hang=4)
     for missing in recollection.missing:
