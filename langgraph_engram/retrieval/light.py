@@ -76,7 +76,8 @@ class LightRetriever:
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             pool = list(lines_of(first, breadth))
             found = with_relevance(pool, relevance.features(pool))
-            lines = format_lines(index, _ended(search, found, self.end.stop(search, OUTLINE_STOP)))
+            kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
+            lines = format_lines(index, kept, readable=search.mode == "recall")
             fresh = [line for line in lines if line.evidence_id not in search.read]
             shown = fresh[:most] if search.mode == "recall" else fresh
             more = len(fresh) - len(shown)

@@ -76,9 +76,10 @@ def _narratives(fusion: Fusion) -> Iterator[Candidate]:
         yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
 
 
-def format_lines(index: ScopeIndex, candidates: Sequence[Candidate]) -> list[Evidence]:
+def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable: bool = False) -> list[Evidence]:
     """Return candidates as lines with their day: what was said in their turns that bears most on the query.
 
+    To be `readable`, what points back is shown with the sentence before it; for a search that costs more than it shows.
     What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
     """
     points = {at: points_of(index.turns.items[at].text) for found in candidates for at in found.replies}
@@ -91,6 +92,8 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate]) -> list[Evi
 
     lines: list[Evidence] = []
     for found in candidates:
+        if readable and found.kind == "record":
+            found = found._replace(joined=sentence_before(index, found.position))
         passage = _without_replies(index, found)
         replies = [index.turns.items[at] for at in found.replies] if not passage.shows_others else []
         lines.append(with_lines(passage, replies, reply_line))
@@ -106,8 +109,7 @@ def points_of(text: str) -> list[str]:
 def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
-        shown = candidate._replace(joined=sentence_before(index, candidate.position))
-        return format_record(index, shown, _line_of)
+        return format_record(index, candidate, _line_of)
     passage = format_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
