@@ -8,7 +8,7 @@ from typing import cast
 from langgraph.types import Overwrite
 
 from langgraph_engram.retrieval.passages import consecutive_runs, near_turns, turn_passage, without_cuts
-from langgraph_engram.retrieval.pool import fit_budget, merge_pools, passage_tokens, stands_alone
+from langgraph_engram.retrieval.pool import fit_budget, merge_pools, passage_tokens, repeats, stands_alone
 from langgraph_engram.schema import OUTLINE, Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState, needs_whole
@@ -35,13 +35,10 @@ class Backtrack:
         others = [passage for passage in selected if not stands_alone(passage)]
         passages = fit_budget(self._passages(index, others), most)
         left = most - sum(map(passage_tokens, passages))
-        alone = without_cuts([passage for passage in selected if stands_alone(passage)], left)
         shown = {turn.turn_id for passage in passages for turn in passage.turns}
-        light = [
-            passage
-            for passage in state["pool"]
-            if stands_alone(passage) or not {turn.turn_id for turn in passage.turns} <= shown
-        ]
+        apart = [passage for passage in selected if stands_alone(passage) and not repeats(passage, shown)]
+        alone = without_cuts(apart, left)
+        light = [passage for passage in state["pool"] if not repeats(passage, shown)]
         failures = [selection.failure for selection in state.get("selections", []) if selection.failure]
         read = [passage.evidence_id for passage in state["evidence"] if OUTLINE in passage.routes]
         return {

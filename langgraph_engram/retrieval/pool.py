@@ -6,7 +6,7 @@ are removed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, TypeVar
 
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
@@ -78,6 +78,13 @@ def stands_alone(passage: Evidence) -> bool:
     """Return whether no turns can replace it: a narrative, a line, a part of a turn, or a changed record."""
     is_part = OUTLINE in passage.routes or (passage.record is not None and passage.record.is_passage)
     return bool(passage.synthesis_id) or passage.shows_others or is_part
+
+
+def repeats(passage: Evidence, shown: Set[str]) -> bool:
+    """Return whether turns that are shown whole, by their ids, say all that a passage does."""
+    if passage.synthesis_id or passage.shows_others or not passage.turns:
+        return False
+    return {turn.turn_id for turn in passage.turns} <= shown
 
 
 def final_answer(answer: str) -> tuple[str, bool]:
