@@ -18,8 +18,6 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
-PAGE_TURNS = 100
-"""Turns of a conversation on one page."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
 SYNTHESIS = "synthesis"
@@ -82,19 +80,6 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """A page of the turns of one session."""
-
-    session_id: str
-    turns: Sequence[Turn]
-    opening: Mapping[str, Event]
-    """The events of the session, by the turn that each begins with."""
-    number: int
-    pages: int
-    length: int
-
-
-@dataclass(frozen=True)
 class _Entry:
     """One line of the timeline: an item under its event and session, or an event or a session without items."""
 
@@ -123,7 +108,7 @@ def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
     listed = [item for item in items if wanted.accepts(item, states[id(item)])]
     sessions = {view.session_id: view for view in _sessions(index.turns.items)}
     entries = _entries(index, listed, sessions, wanted)
-    shown, number, pages = _part(entries, number, PAGE_ITEMS)
+    shown, number, pages = part_of(entries, number, PAGE_ITEMS)
     return Page(
         sessions=_grouped(shown, sessions),
         number=number,
@@ -135,23 +120,13 @@ def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
     )
 
 
-def conversation_of(session_id: str, index: ScopeIndex, number: int, position: int | None = None) -> Conversation:
-    """Return a page of a session by its number from 1, or by the position of a turn; the last where there is none."""
-    turns = index.session_turns(session_id)
-    opening = {event.turn_ids[0]: event for event in index.session_events(session_id) if event.turn_ids}
-    if position is not None:
-        number = 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
-    shown, number, pages = _part(turns, number, PAGE_TURNS)
-    return Conversation(session_id, shown, opening, number, pages, len(turns))
-
-
 def first_turn(event: Event, index: ScopeIndex) -> int:
     """Return the position in its session of the turn that an event begins with; 0 where it is not stored."""
     turn = index.turns.get(event.turn_ids[0]) if event.turn_ids else None
     return turn.seq if turn else 0
 
 
-def _part(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
+def part_of(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
     """Return a page of items by its number from 1, the last one where there are not so many; its number; how many."""
     pages = max(1, -(-len(items) // size))
     number = min(max(number, 1), pages)

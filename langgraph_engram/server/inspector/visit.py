@@ -36,7 +36,6 @@ FORM_COOKIE = "engram_form"
 """Holds what each form repeats."""
 FORM_FIELD = "form_token"
 MAX_FORM = 1_000_000
-"""Bytes of a form, at most."""
 OWN_SITE = ("same-origin", "none")
 """What browsers send as `Sec-Fetch-Site` for a form of this very page, or one sent by hand."""
 NOTICES = {
@@ -129,13 +128,8 @@ class Visit:
         if self.scope is None:
             return {}
         agent = {"agent": self.scope.agent_id or ""}
-        if self.principal:
-            return agent
-        return {
-            "user": self.scope.user_id,
-            "tenant": self.scope.tenant if self.scope.tenant != "default" else "",
-            **agent,
-        }
+        tenant = "" if self.scope.tenant == "default" else self.scope.tenant
+        return agent if self.principal else {"user": self.scope.user_id, "tenant": tenant, **agent}
 
 
 def is_inspector_path(scope: Mapping[str, Any]) -> bool:
