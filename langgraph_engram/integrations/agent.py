@@ -17,6 +17,7 @@ from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables.config import set_config_context
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field, PrivateAttr
 
@@ -40,7 +41,7 @@ from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.text.questions import read_cues
-from langgraph_engram.tracing import detached
+from langgraph_engram.tracing import handlers_around
 
 NOTED = "Noted. Ask me about it at any time."
 
@@ -79,7 +80,8 @@ class AnswerFromMemory(BaseChatModel):
         if not (cues.asks or cues.asks_inside):
             return AIMessage(NOTED)
         request = recall_request(question, resolve_scope(), "recall", now=datetime.now(UTC))
-        recollection: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
+        with set_config_context({"callbacks": handlers_around()}) as context:
+            recollection: Recollection = context.run(lambda: self._graph.invoke({"request": request}))["recollection"]
         return AIMessage(recollection.answer or "", response_metadata={"engram_verdict": recollection.verdict})
 
 

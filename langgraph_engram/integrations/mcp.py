@@ -177,11 +177,7 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Raises:
-            ToolError: The tool is not there, an argument does not fit, or the tool reports an error.
-        """
+        """Call a tool."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

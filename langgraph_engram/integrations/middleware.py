@@ -42,32 +42,18 @@ from langgraph_engram.schema import Metadata, Scope, Turn
 from langgraph_engram.state import Message
 
 try:
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import (
-        AgentMiddleware,
-        AgentState,
-        ExtendedModelResponse,
-        ModelRequest,
-        ModelResponse,
-    )
+    from langchain.agents import create_agent as create_agent
+    from langchain.agents.middleware import AgentMiddleware as AgentMiddleware
+    from langchain.agents.middleware import AgentState as AgentState
+    from langchain.agents.middleware import ExtendedModelResponse
+    from langchain.agents.middleware import ModelRequest as ModelRequest
+    from langchain.agents.middleware import ModelResponse as ModelResponse
     from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
 except ModuleNotFoundError as error:
     raise MissingExtra(
         f"the package {error.name} is not installed, which middleware and agents need: "
         "pip install 'langgraph-engram[agents]'"
     ) from error
-
-__all__ = [
-    "AgentMiddleware",
-    "AgentState",
-    "AsyncHandler",
-    "EngramMiddleware",
-    "EngramState",
-    "Handler",
-    "ModelRequest",
-    "ModelResponse",
-    "create_agent",
-]
 
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]
@@ -132,7 +118,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         """Create the middleware.
 
         Args:
-            memory: The memory.
             mode: "auto" selects where the memory has a language model, and searches where it has none. "select" lets
                 that model, or the memory's `selector`, name in one call what bears on the user's message; "search"
                 shows evidence and calls no model; "recall" also answers, as deep as it takes.
@@ -143,9 +128,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             filters: What is recalled fulfils them.
             redact: Applied to what is recalled, and to the question that memory is asked; where it raises an error,
                 nothing is recalled.
-            user_id: The default user. An authenticated user of a server overrides it.
-            tenant: The default tenant.
-            agent_id: The default agent, if memories of a user are divided by agent.
+            user_id, tenant, agent_id: The default scope. An authenticated user of a server overrides it.
 
         Raises:
             InvalidInput: An option has an unknown value, or "select" has no language model.
@@ -264,17 +247,14 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
 
 def _begin_turn(state: EngramState, scope_key: str) -> tuple[int, Update]:
-    """Return the index at which the user's newest turn begins, and the state to set for it.
-
-    Messages in the thread from the run of another user are not this user's, remembered or not.
-    """
+    """Return the index at which the user's newest turn begins, and the state to set for it."""
     messages, earlier = state["messages"], state.get("engram_recalled")
     start = start_of_newest_turn(messages)
     update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
-    is_other_user = earlier is not None and earlier["scope"] != scope_key
-    if earlier and is_other_user:
-        start = max(start, len(messages) - len(messages_after(messages, earlier["message_id"])))
-    if is_other_user or "engram_kept" not in state:
+    other = earlier if earlier and earlier["scope"] != scope_key else None
+    if other:  # messages of another user's run are not this user's, remembered or not
+        start = max(start, len(messages) - len(messages_after(messages, other["message_id"])))
+    if other or "engram_kept" not in state:
         update |= {"engram_kept": _id_before(messages, start), "engram_said": []}
     return start, update
 

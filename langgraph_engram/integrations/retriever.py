@@ -28,7 +28,6 @@ class EngramRetriever(BaseRetriever):
     """Search a memory; the best documents first."""
 
     memory: Memory
-    """The memory to search."""
     k: int = Field(default=4, ge=1)
     """Documents at most; `invoke(..., k=...)` overrides it. As LangChain has it, k are returned, however weak."""
     budget: int | None = Field(default=None, ge=1)
@@ -36,11 +35,9 @@ class EngramRetriever(BaseRetriever):
     filters: Filters | None = None
     """What documents fulfil, see `Memory.search`; `invoke(..., filters=...)` adds to them."""
     user_id: str | None = None
-    """The default user. An authenticated user of a server overrides it."""
+    """The default user, with the tenant and the agent. An authenticated user of a server overrides it."""
     tenant: str | None = None
-    """The default tenant."""
     agent_id: str | None = None
-    """The default agent, if memories of a user are divided by agent."""
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """Search the memory of the run's user.
