@@ -4,7 +4,6 @@ Every error says what is wrong and what to do; callers add the message or the fi
 own message ids are not used as external ids: without a checkpointer they are new at every call.
 """
 
-import math
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TypeAlias
 from langchain_core.messages import BaseMessage, ChatMessage
 
 from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.filters import is_text
 from langgraph_engram.schema import Role
 from langgraph_engram.state import Message, plain_name
 
@@ -122,10 +122,13 @@ def read_moment(value: object) -> datetime | None:
         return None
     try:
         moment = _parse_moment(value)
+        if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+            raise ValueError(value)
     except (ValueError, OverflowError) as error:
-        raise InvalidMessages(_date_advice(value)) from error
-    if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
-        raise InvalidMessages(_date_advice(value))
+        raise InvalidMessages(
+            f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, within "
+            f"the years {EARLIEST_YEAR} to {LATEST_YEAR}"
+        ) from error
     return moment
 
 
@@ -148,7 +151,7 @@ def check_size(text: str, captions: Sequence[str]) -> None:
 
 def check_text(argument: str, value: str) -> str:
     """Return a text that is valid Unicode, without lone surrogates and NUL."""
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if not is_text(value):
         raise InvalidMessages(
             f"{argument} holds half a character or NUL in {shown(value)}: send text that is valid Unicode"
         )
@@ -269,13 +272,6 @@ def _parse_moment(value: object) -> datetime:
         return value
     if isinstance(value, str):
         return datetime.fromisoformat(value.strip())
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or DAY_IN_DIGITS.fullmatch(str(value)):
         raise ValueError(value)
-    if isinstance(value, int) and DAY_IN_DIGITS.fullmatch(str(value)):
-        raise InvalidMessages(f"{value} is a day in digits, and a number is seconds since 1970: write it as a text")
     return EPOCH + timedelta(seconds=value)
-
-
-def _date_advice(value: object) -> str:
-    years = f"within the years {EARLIEST_YEAR} to {LATEST_YEAR}"
-    return f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, {years}"
