@@ -10,7 +10,7 @@ model the agent answers by quoting from memory. It is compiled without a checkpo
 import asyncio
 import os
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables.config import set_config_context
 from langgraph.graph.state import CompiledStateGraph
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
@@ -50,14 +50,11 @@ class AnswerFromMemory(BaseChatModel):
     """Answer the user's newest turn from memory, by rules. The scope comes from the run (see `identity`)."""
 
     memory: Memory
-    """The memory to answer from."""
-    _graph: ReadGraph = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Build the graph that reads by rules."""
-        super().model_post_init(context)
+    @cached_property
+    def _graph(self) -> ReadGraph:
         rules = RuleModel()
-        self._graph = build_read_graph(self.memory.store, rules, rules, self.memory.settings)
+        return build_read_graph(self.memory.store, rules, rules, self.memory.settings)
 
     @property
     def _llm_type(self) -> str:
@@ -87,7 +84,6 @@ class AnswerFromMemory(BaseChatModel):
 
 RULES = "rules"
 MOST_MODELS = 8
-"""Chat models that an agent keeps open."""
 PROMPT = (
     "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
     "helps, say so where you are not sure, and never make up memories."

@@ -66,12 +66,7 @@ class ScopeOverrides(Frozen):
 def resolve_scope(
     run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
-    """Return the scope of a run.
-
-    Args:
-        run: The run that was passed; the current one is consulted as well, as its config.
-        config: The config that was passed.
-        default: The developer's default for all runs.
+    """Return the scope of the run and config that were passed and of the current ones, after the developer's default.
 
     Raises:
         MissingUser: No source names the user.
@@ -104,7 +99,6 @@ class Identify:
     """The entry of a served graph: set whose memory a request is about. Reads and sets `request`, also as JSON."""
 
     kind: type[ScopedRequest]
-    """The type of the request that the graph takes."""
 
     def __call__(self, state: Any) -> Any:
         """Return the request with its scope."""

@@ -185,7 +185,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             return None
 
         def keep() -> Update:
-            self._remember(to_remember(fresh, self._keep, with_ids=_is_checkpointed()), runtime, scope)
+            # Only in a run with a checkpointer are message ids stable; else they are new at every call.
+            with_ids = bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))
+            self._remember(to_remember(fresh, self._keep, with_ids=with_ids), runtime, scope)
             return {"engram_kept": fresh[-1].id or "", "engram_said": []}
 
         return self._guarded("keep", keep, runtime)
@@ -288,8 +290,3 @@ def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
     if isinstance(system.content, str):
         return system.model_copy(update={"content": f"{system.content}\n\n{text}"})
     return system.model_copy(update={"content": [*system.content, {"type": "text", "text": text}]})
-
-
-def _is_checkpointed() -> bool:
-    """Return whether the current run is checkpointed: then message ids are stable, else they are new at every call."""
-    return bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))

@@ -144,7 +144,6 @@ class _MemoryTools:
     redact: Redaction
     asks_to_forget: bool
     shows_ids: bool
-    """Whether a search shows the ids by which memories can be forgotten."""
 
     def tool(self, name: ToolName, prefix: str) -> BaseTool:
         """Return the tool of a name."""
@@ -196,7 +195,9 @@ class _MemoryTools:
             if self.asks_to_forget:
                 _require_approval(whole_id, texts)
             receipt = _forget(self.memory, scope, whole_id, turns)
-            return _forgotten(receipt), receipt.model_dump(mode="json")
+            left = " Something of it is still kept elsewhere." if receipt.residue else ""
+            said = f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"
+            return said, receipt.model_dump(mode="json")
 
     @contextmanager
     def _scoped(self, config: RunnableConfig, runtime: object) -> Iterator[tuple[Scope, Run | None]]:
@@ -260,8 +261,3 @@ def _call_id(run: Run | None, text: str) -> str | None:
     call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
     # The text is part of it, because some models number their calls from 0 in every turn.
     return make_id("save_memory", call_id, text) if call_id else None
-
-
-def _forgotten(receipt: ErasureReceipt) -> str:
-    left = " Something of it is still kept elsewhere." if receipt.residue else ""
-    return f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"

@@ -123,11 +123,7 @@ def _format_bearing(evidence: Sequence[Evidence], *, with_ids: bool) -> str:
 
 
 def redactor(redact: Redaction | None) -> Redaction:
-    """Return a caller's redaction, or none at all.
-
-    Raises:
-        InvalidInput: It is no function.
-    """
+    """Return a caller's redaction, or none at all; an error where it is no function."""
     if redact is not None and not callable(redact):
         raise InvalidInput(f"redact is {redact!r}: give a function from a text to a text")
     return redact or str

@@ -20,7 +20,6 @@ from langgraph_engram.server.inspector.visit import is_inspector_path
 from langgraph_engram.server.served_graphs import problem_of_run
 
 OWNER = "owner"
-"""The metadata key of the owner."""
 SYSTEM = {"created_by": "system"}
 """The metadata of each graph's default assistant, which everybody may use."""
 WRITE_ACTIONS = ("create", "update", "create_run")

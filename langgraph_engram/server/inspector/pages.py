@@ -46,7 +46,6 @@ UNKNOWN_TOKEN = "This token is not known, or no longer valid."
 LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
 MODES = {"recall": "Answer", "search": "Evidence only"}
 PAGE_TURNS = 100
-"""Turns of a conversation on one page."""
 SELECTING = {**MODES, "select": "What bears on a message"}
 """What a question may return where a language model can select."""
 

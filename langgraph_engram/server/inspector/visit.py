@@ -59,7 +59,6 @@ class Visit:
     credentials: Credentials
     principal: Principal | None
     scope: Scope | None
-    """None where nobody is named."""
     open_memory: "Callable[[], Memory]"
 
     @property
