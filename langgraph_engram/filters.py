@@ -34,7 +34,6 @@ from langgraph_engram.schema import (
 Filters = dict[str, Scalar | list[Scalar] | dict[str, Scalar | list[Scalar]]]
 """Conditions by key: a value, or values by operator."""
 METADATA = "metadata."
-"""How keys begin that name a key of the metadata."""
 KINDS: dict[type[Frozen], str] = {Turn: "turn", Event: "event", Boundary: "boundary", Synthesis: "synthesis"}
 """What is of a kind other than those of records."""
 DAY_FIELDS = ("mentioned_at", "said_at", "started_at", "at", "window_start")
@@ -59,9 +58,7 @@ FIELDS: dict[str, Callable[[Any], str | None]] = {
 ORDERED: dict[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 OPERATORS = ("$eq", "$ne", "$in", "$nin", *ORDERED)
 MOST_KEYS, MOST_KEY_CHARACTERS, MOST_VALUE_CHARACTERS = 32, 64, 1_000
-"""How large the metadata of a call may be."""
 MOST_CACHED = 65_536
-"""Distinct metadata that are kept parsed in the process."""
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -159,7 +156,6 @@ def join_metadata(parts: Iterable[Metadata]) -> Metadata:
 
 
 def _checked(key: object, operator: object, value: object) -> Any:
-    """Return a value as the columns have it."""
     if not isinstance(key, str) or not (key in FIELDS or (key.startswith(METADATA) and key != METADATA)):
         raise InvalidInput(f"unknown filter key {short(key)}: use {', '.join(FIELDS)}, or {METADATA}NAME")
     if operator not in OPERATORS:

@@ -28,7 +28,6 @@ from langgraph_engram.summarization.scheduling import changed_syntheses
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
 MOST_IDS = 5
-"""Ids that an error lists, at most."""
 UNDONE = "a decision on what it covers was undone"
 EDITED = "a record that it covers was edited"
 BY_A_PERSON = "edited"

@@ -178,11 +178,8 @@ class WriteRunner:
         if receipt.pending and self._state(scope, run_id).interrupts:
             LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
         elif receipt.pending:
-            LOG.warning(
-                "%d turns are stored but not finished (%s): see status(), then retry()",
-                receipt.pending,
-                "; ".join(receipt.notes),
-            )
+            notes = "; ".join(receipt.notes)
+            LOG.warning("%d turns are stored but not finished (%s): see status(), then retry()", receipt.pending, notes)
         return receipt
 
     def _receipt_of_run(self, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
@@ -210,10 +207,7 @@ class WriteRunner:
             self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 
     def _discard_finished(self, scope: Scope) -> None:
-        """Delete the checkpoints that nobody goes on from: of runs that ended as a process died, and of failed ones.
-
-        A run that failed and that no pending task names stored nothing, or what it was to store was sent again.
-        """
+        """Delete the checkpoints of runs that ended as a process died, and of those that failed and left no task."""
         if threads := threads_of(self.scratch, scope) if self.scratch else []:
             pending = {task.run_id for task in self.store.pending_tasks(scope)}
             states = {run_id: self._state(scope, run_id) for run_id in threads}

@@ -12,7 +12,6 @@ from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RememberRequest
 
 MASK = "*****"
-"""What stands in place of a secret."""
 KEY = re.compile(
     r"""
     -----BEGIN\ (?P<kind>[A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?)-----(?:.*?-----END\ (?P=kind)-----|.*)     # PEM, RFC 7468

@@ -41,7 +41,6 @@ class TracedCall:
     """Where the graph is run: below this call, and apart from the graph around it."""
     shows_text: bool
     outputs: dict[str, Any] = field(default_factory=dict)
-    """What the trace says of its result."""
 
     def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
@@ -65,7 +64,6 @@ class Tracer:
 
     preset: str = ""
     shows_text: bool = True
-    """Whether traces have the text of questions, memories and prompts."""
 
     @contextmanager
     def call(self, name: str, scope: Scope) -> Iterator[TracedCall]:

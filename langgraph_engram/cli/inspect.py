@@ -30,7 +30,6 @@ COLUMNS: dict[ShownKind, tuple[str, ...]] = {
     "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "metadata", "turn_id"),
     "profile": ("mentioned_at", "lasting", "speaker", "content", "record_id"),
 }  # fmt: skip
-"""The fields that are shown, each under its name."""
 LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})
 """Lists of which only the length is shown, where it is not 0; `--json` has them whole."""
 DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})

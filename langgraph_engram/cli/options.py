@@ -101,11 +101,7 @@ def variable_of(name: str) -> str:
 
 
 def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
-    """Return the defaults of a process: its variables, then a file; the encoder of the command line before both.
-
-    Raises:
-        InvalidSetting: The file is missing or malformed, or names what it cannot.
-    """
+    """Return the defaults of a process: its variables, then a file; the encoder of the command line before both."""
     path = config or Path(FILE_NAME)
     values = _read_config(path) if config or path.is_file() else {}
     if config and (store := values.get("store")) and ":" not in store:
@@ -119,7 +115,6 @@ def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
 
 
 def _read_config(path: Path) -> dict[str, str]:
-    """Read a file of defaults: the value of each name, tables as JSON."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -184,11 +179,7 @@ class Invocation:
         )
 
     def open_existing(self) -> "Memory":
-        """Open a memory that was written before: a mistyped folder must not look like an empty one.
-
-        Raises:
-            InvalidInput: There is no such folder, or an unknown name.
-        """
+        """Open a memory that was written before: a mistyped folder must not look like an empty one."""
         from langgraph_engram.stores.base import kind_of_location
 
         store = self.choice.store

@@ -178,7 +178,6 @@ def _header(text: str) -> tuple[str, list[str]]:
 
 
 def _column(title: str) -> str:
-    """Return what a column with such a title is; empty where it is none of ours."""
     return next((kind for kind, names in COLUMNS.items() if title.strip().replace(" ", "_") in names), "")
 
 
