@@ -21,12 +21,7 @@ class FakeModel:
     by_rules = False
 
     def __init__(self, answers: Sequence[object] = (), name: str = "fake") -> None:
-        """Create a model.
-
-        Args:
-            answers: In order: an answer, a `Failure`, or a function of the question that returns either.
-            name: Its name in usage entries.
-        """
+        """Create a model of answers in order: each an answer, a `Failure`, or a function of the question."""
         self.name = name
         self.capability = Capability()
         self.answers: list[object] = list(answers)

@@ -102,7 +102,7 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
     loading again.
 
     Args:
-        scope: Whose memory it becomes; by default that of each line. A file of several scopes has to keep them.
+        scope: Whose memory it becomes; by default that of each line.
 
     Raises:
         UnreadableFile: It is missing, cut off, or not such a file; the error has the line.

@@ -166,10 +166,7 @@ def shown(value: object) -> str:
 
 def _read_content(content: object) -> tuple[str, list[str]]:
     """Return a content's text, its parts joined by line breaks, and the captions of its images, in order."""
-    if content is None:
-        return "", []
-    if isinstance(content, str):
-        return read_text(content, "the text"), []
+    content = [content] if isinstance(content, str) else () if content is None else content
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise InvalidMessages(f"the text must be a string or a list of parts, not {shown(content)}")
     parts = [_read_part(part) for part in content]
@@ -220,13 +217,12 @@ def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> 
     if (calls_tools or may_be_empty) and not text.strip() and not captions:
         return None
     check_size(text, captions)
-    said_at = read_moment(_first(item, MOMENT_KEYS))
     return Message(
         role=role,
         speaker=speaker,
         text=text,
         captions=captions,
-        said_at=said_at,
+        said_at=read_moment(_first(item, MOMENT_KEYS)),
         external_id=read_id(_first(item, ID_KEYS), "the id"),
     )
 
