@@ -215,20 +215,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         scope = self._scope(user_id, tenant, agent_id)
         if select:
             self.require_selector("select=True")
-        request = recall_request(
-            query,
-            scope,
-            "search",
-            budget=budget,
-            now=now,
-            as_of=as_of,
-            stop=stop,
-            filters=filters,
-            limit=limit,
-            select=select,
-            thread=thread,
-        )
-        return self._reads.search(request)
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "select": select, "thread": thread}
+        return self._reads.search(recall_request(query, scope, "search", budget, stop=stop, limit=limit, **asked))
 
     @property
     def selects(self) -> bool:
@@ -265,11 +253,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(
-            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
-        )
-        return self._reads.recall(request)
+        return self._reads.recall(recall_request(query, scope, "recall", budget, **asked))
 
     def stream(
         self,
@@ -290,11 +276,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             An update for each step that is done, one for each chunk of the answer's text, and last the recollection.
             Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(
-            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
-        )
-        yield from self._reads.stream(request)
+        yield from self._reads.stream(recall_request(query, scope, "recall", budget, **asked))
 
     def profile(
         self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None

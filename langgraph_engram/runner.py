@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command, Durability, StateSnapshot, StreamMode
+from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
 from langgraph_engram.asynchronous import next_part
@@ -107,16 +107,15 @@ class WriteRunner:
                 messages = to_messages(session.messages)
                 request = remember_request(scope, messages, session.session_id, close_session=True, metadata=metadata)
                 requests.append(screen(request, self.settings))
+        show = progress or (lambda *_: None)
         receipts, done = list[Receipt](), 0
         for group in share_runs(requests, self.shared_tokens):
             request = join_requests(group)
-            if progress:
-                progress(f"remembering {request.session_id or done + 1}", done, len(sessions))
+            show(f"remembering {request.session_id or done + 1}", done, len(sessions))
             with errors_of_sessions(sessions[done : done + len(group)], done):
                 receipts.append(self.remember(request))
             done += len(group)
-        if progress:
-            progress("remembered", len(sessions), len(sessions))
+        show("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
 
     def retry(self, scope: Scope) -> Receipt:
@@ -244,12 +243,10 @@ class ReadRunner:
     def __init__(
         self, graph: ReadGraph, checkpointer: BaseCheckpointSaver[str] | None = None, tracer: Tracer | None = None
     ) -> None:
-        """Run a graph; the steps of recalls are saved in `checkpointer`, if any."""
         self._tracer = tracer or Tracer()
         self._search_graph = graph
         self._recall_graph = checkpointed(graph, checkpointer)
         self._checkpointer = checkpointer
-        self._durability: Durability | None = "async" if checkpointer else None
         self._erasures = 0
 
     def search(self, request: RecallRequest) -> Recollection:
@@ -290,7 +287,7 @@ class ReadRunner:
             {"request": request},
             {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
             stream_mode=list(modes),
-            durability=self._durability,
+            durability="async" if self._checkpointer else None,
         )
         with self._discarded_if_erased(request.run_id):
             while (part := call.run(next_part, parts)) is not None:

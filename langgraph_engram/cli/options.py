@@ -55,15 +55,13 @@ Preset = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-SHARED: dict[str, tuple[Any, Any]] = {
-    "user": (User, Parameter.empty),
-    "store": (Store, None),
-    "model": (Model, None),
-    "preset": (Preset, None),
-    "tenant": (Tenant, "default"),
-    "agent": (Agent, None),
-    "as_json": (AsJson, False),
-}
+SHARED = {
+    name: Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+    for name, kind, default in (
+        ("user", User, Parameter.empty), ("store", Store, None), ("model", Model, None), ("preset", Preset, None),
+        ("tenant", Tenant, "default"), ("agent", Agent, None), ("as_json", AsJson, False),
+    )
+}  # fmt: skip
 """The options that many commands have, with their defaults, by the fields of an `Invocation`."""
 Filter = Annotated[
     list[str] | None,
@@ -195,9 +193,7 @@ class Invocation:
 def shared(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command these options of `SHARED` after its own, as one `Invocation`."""
     context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    after = [
-        Parameter(name, Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1]) for name in names
-    ]
+    after = [SHARED[name] for name in names]
 
     def share(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
