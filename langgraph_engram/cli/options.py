@@ -166,15 +166,10 @@ class Invocation:
         from langgraph_engram.config import resolve_chat
         from langgraph_engram.memory import Memory
 
-        choice = self.choice
-        return Memory(
-            choice.store,
-            choice.model,
-            choice.settings.preset,
-            encoder=self.defaults.variables.get(variable_of("encoder")),
-            settings=choice.settings,
-            chat=resolve_chat(environment=self.defaults.variables),
-        )
+        choice, variables = self.choice, self.defaults.variables
+        settings, chat = choice.settings, resolve_chat(environment=variables)
+        encoder = variables.get(variable_of("encoder"))
+        return Memory(choice.store, choice.model, settings.preset, encoder=encoder, settings=settings, chat=chat)
 
     def open_existing(self) -> "Memory":
         """Open a memory that was written before: a mistyped folder must not look like an empty one."""

@@ -9,7 +9,7 @@ same, byte for byte. Vectors are not in it; the store that loads the items makes
 import gzip
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -62,8 +62,6 @@ def _line_of(kind: Kind[Any]) -> type[ItemLine]:
 
 ITEM_LINES: Any = Union[*map(_line_of, ORDER)]
 ITEM_LINE: TypeAdapter[ItemLine] = TypeAdapter(Annotated[ITEM_LINES, Field(discriminator="kind")])
-LINE: TypeAdapter[Frozen] = TypeAdapter(Header | ITEM_LINES | Footer)
-"""Any line of a file; `docs/reference/export.schema.json` is its JSON Schema."""
 KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
 
 
@@ -131,12 +129,6 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
     return LoadReceipt(path=str(path), scopes=len(scopes), known=known, differing=differing, **loaded)
 
 
-def export_schema() -> dict[str, Any]:
-    """Return the JSON Schema of one line of a file."""
-    schema = LINE.json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of an export", **schema}
-
-
 def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any]) -> dict[str, Any]:
     """Return what is stored of items, by id; of pending tasks also those whose turns are all there: they are done."""
     stored = store.stored(scope, kind, [kind.id_of(item) for item in items])
@@ -153,11 +145,9 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
     beside = path.with_name(f".{path.name}.partial")
     try:
         with beside.open("wb") as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield cast(IO[bytes], packed)
-            else:
-                yield raw
+            is_packed = path.suffix == ".gz"
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if is_packed else nullcontext(raw) as file:
+                yield cast(IO[bytes], file)
         beside.replace(path)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error

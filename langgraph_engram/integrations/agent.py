@@ -67,8 +67,7 @@ class AnswerFromMemory(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - LangChain hands it over
         **kwargs: Any,  # noqa: ARG002 - LangChain hands it over
     ) -> ChatResult:
-        question = question_of(messages[start_of_newest_turn(messages) :])
-        reply = self._reply(question) if question else AIMessage(NOTED)
+        reply = self._reply(question_of(messages[start_of_newest_turn(messages) :]))
         reply.response_metadata |= {"model_name": "rules", FROM_MEMORY: True}
         return ChatResult(generations=[ChatGeneration(message=reply)])
 

@@ -58,6 +58,7 @@ except ModuleNotFoundError as error:
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]
 Mode = Literal["auto", "select", "search", "recall"]
+OnError = Literal["warn", "raise"]
 BLOCK_TOKENS = 400
 """Tokens of what bears on a message that a model is shown before it answers."""
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -107,7 +108,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         mode: Mode = "auto",
         budget: int | None = None,
         keep: Keep = "all",
-        on_error: Literal["warn", "raise"] = "warn",
+        on_error: OnError = "warn",
         metadata: Metadata | None = None,
         filters: Filters | None = None,
         redact: Redaction | None = None,
@@ -136,13 +137,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         super().__init__()
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory is {memory!r}: pass a Memory")
-        for name, value, choices in (
-            ("mode", mode, get_args(Mode)),
-            ("keep", keep, get_args(Keep)),
-            ("on_error", on_error, ("warn", "raise")),
-        ):
-            if value not in choices:
-                raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
+        for name, value, kind in (("mode", mode, Mode), ("keep", keep, Keep), ("on_error", on_error, OnError)):
+            if value not in get_args(kind):
+                raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(get_args(kind))}")
         if mode == "select":
             memory.require_selector('mode="select"')
         self._memory, self._budget = memory, budget

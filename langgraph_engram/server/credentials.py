@@ -42,14 +42,10 @@ class JsonWebTokens:
         """Return the principal of a valid token, or None."""
         import jwt
 
+        required: jwt.types.Options = {"require": ["exp", "sub"]}
         try:
             claims = jwt.decode(
-                token,
-                self.key,
-                algorithms=list(self.algorithms),
-                audience=self.audience,
-                issuer=self.issuer,
-                options={"require": ["exp", "sub"]},
+                token, self.key, list(self.algorithms), required, audience=self.audience, issuer=self.issuer
             )
             return Principal.model_validate({"user_id": claims["sub"], "tenant": claims.get("tenant", "default")})
         except (jwt.PyJWTError, ValidationError, UnicodeError):
