@@ -88,10 +88,9 @@ def status(command: Invocation) -> None:
 
 
 def _print_status(counts: "Status", command: Invocation) -> None:
-    kept = ("turns", "events", "records", "boundaries", "syntheses", "decisions", "pending")
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     special = {"records": by_status or "0", "pending": f"{len(counts.pending):,}"}
-    for name in kept:
+    for name in ("turns", "events", "records", "boundaries", "syntheses", "decisions", "pending"):
         print_text(f"{name:<12}{special.get(name) or format(getattr(counts, name), ',')}")
     chosen = {"store": command.store, "encoder": None, "preset": command.preset, "model": command.model}
     for name, given in chosen.items():

@@ -43,8 +43,7 @@ async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
     token = token_of(scope)
     principal = CREDENTIALS.principal(token) if token else None
     if principal is None and not is_inspector_path(scope):
-        problem = WRONG_TOKEN if token else NO_TOKEN
-        raise Auth.exceptions.HTTPException(401, problem, {"WWW-Authenticate": "Bearer"})
+        raise Auth.exceptions.HTTPException(401, WRONG_TOKEN if token else NO_TOKEN, {"WWW-Authenticate": "Bearer"})
     return _user(principal)
 
 

@@ -7,9 +7,9 @@ this machine alone, and the address names the user.
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -20,8 +20,7 @@ from langgraph_engram.erasure.selection import StoredScope, Target, make_target,
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.pending import cited_turns, tasks_of_runs
 from langgraph_engram.profile import HEADINGS
-from langgraph_engram.results import Recollection
-from langgraph_engram.schema import Record, Scope
+from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import Credentials, is_local_request
 from langgraph_engram.server.inspector.views import CONFLICTING, Filter, first_turn, page_of, part_of, states_of
 from langgraph_engram.server.inspector.visit import (
@@ -120,8 +119,7 @@ def undo_run(visit: Visit) -> Response:
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
     target, store, scope = _target(visit).of_whole_id(visit.index), visit.memory.store, Scope(**visit.whose)
-    steps = tasks_of_runs(store.pending_tasks(scope))
-    stored = StoredScope(visit.index, store.decisions(scope), steps)
+    stored = StoredScope(visit.index, store.decisions(scope), tasks_of_runs(store.pending_tasks(scope)))
     return visit.page("forget.html", target=target, erased=select_erased(stored, target))
 
 
@@ -140,16 +138,10 @@ def _target(visit: Visit) -> Target:
     return target
 
 
-def show_question(
-    visit: Visit,
-    query: str = "",
-    mode: str = "recall",
-    found: Recollection | None = None,
-    offered: Sequence[Record | None] = (),
-) -> Response:
-    """Show the form of a question, and what was found."""
+def show_question(visit: Visit, **asked: Any) -> Response:
+    """Show the form of a question, and what was asked and found."""
     modes = SELECTING if visit.memory.selects else MODES
-    return visit.page("ask.html", query=query, mode=mode, modes=modes, found=found, offered=offered)
+    return visit.page("ask.html", modes=modes, **{"query": "", "mode": "recall", "found": None, **asked})
 
 
 def ask(visit: Visit) -> Response:
@@ -160,7 +152,7 @@ def ask(visit: Visit) -> Response:
     else:
         found = visit.memory.recall(query, **visit.whose)
     offered = [visit.index.records.get(key) for key in found.selection.offered] if found.selection else []
-    return show_question(visit, query, mode, found, offered)
+    return show_question(visit, query=query, mode=mode, found=found, offered=offered)
 
 
 def show_profile(visit: Visit) -> Response:

@@ -20,7 +20,6 @@ PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
-SYNTHESIS = "synthesis"
 
 Item = Record | Synthesis
 Listed = TypeVar("Listed")
@@ -72,7 +71,7 @@ class _Entry:
 def kind_of(item: Item) -> str:
     """Return the kind of an item in one word: its type where it has one, else what it is."""
     if isinstance(item, Synthesis):
-        return SYNTHESIS
+        return "synthesis"
     return item.kind if item.is_passage else item.memory_type or item.kind
 
 

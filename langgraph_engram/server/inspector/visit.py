@@ -33,7 +33,6 @@ CITATION = re.compile(r"(\[\d{1,3}\])")
 TOKEN_COOKIE = "engram_token"
 """Holds the token of who signed in; sent to these pages alone, and hidden from scripts."""
 FORM_COOKIE = "engram_form"
-"""Holds what each form repeats."""
 FORM_FIELD = "form_token"
 MAX_FORM = 1_000_000
 OWN_SITE = ("same-origin", "none")
@@ -88,9 +87,8 @@ class Visit:
 
     def url(self, path: str = "", /, **query: object) -> str:
         """Return the address of a page about the same memory; empty values are left out."""
-        known = {
-            name: str(value) for name, value in (*self._named().items(), *query.items()) if value not in (None, "")
-        }
+        named = {**self._named(), **query}
+        known = {name: str(value) for name, value in named.items() if value not in (None, "")}
         return self.base + path + (f"?{urlencode(known)}" if known else "")
 
     @property
