@@ -51,7 +51,7 @@ from langgraph_engram.results import (
     UpdateReceipt,
 )
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner, shared_tokens
+from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.stores.chroma import ChromaStore
@@ -104,7 +104,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.write_graph = build_write_graph(self.store, self.model, self.settings)
         self.read_graph = build_read_graph(self.store, self.model, RuleModel(), self.settings, selector=self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
-        graph, shared = checkpointed(self.write_graph, self._checkpointer), shared_tokens(self.settings, self.model)
+        graph = checkpointed(self.write_graph, self._checkpointer)
+        shared = 0 if self.model.by_rules else self.settings.extract.call_tokens
         self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
         self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer)

@@ -18,21 +18,19 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
-from langgraph_engram.asynchronous import next_part
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
-from langgraph_engram.settings import ReceiveSettings, Settings
+from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
@@ -87,7 +85,7 @@ class WriteRunner:
     scratch: BaseCheckpointSaver[str] | None = None
     """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
     shared_tokens: int = 0
-    """Tokens up to which short sessions share a run; 0 for a run of its own for each."""
+    """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
@@ -232,11 +230,6 @@ class WriteRunner:
         return self.graph.get_state(thread_of(run_id, scope))
 
 
-def shared_tokens(settings: Settings, model: Model) -> int:
-    """Return the tokens up to which short sessions share a run; 0 where that saves no call of a language model."""
-    return 0 if model.by_rules else settings.extract.call_tokens
-
-
 class ReadRunner:
     """Runs of the read graph: searches without checkpoints, recalls with them where somebody keeps them."""
 
@@ -265,8 +258,7 @@ class ReadRunner:
                     state = content
                 elif content.get("status") == "done":
                     seconds[content["step"]] += content["seconds"]
-            recollection: Recollection = state["recollection"]
-            return trace_recollection(call, recollection.model_copy(update={"step_seconds": dict(seconds)}))
+            return trace_recollection(call, state["recollection"].model_copy(update={"step_seconds": dict(seconds)}))
 
     def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
         """Run a recall and yield its updates."""
@@ -290,7 +282,7 @@ class ReadRunner:
             durability="async" if self._checkpointer else None,
         )
         with self._discarded_if_erased(request.run_id):
-            while (part := call.run(next_part, parts)) is not None:
+            while (part := call.run(next, parts, None)) is not None:
                 yield cast(tuple[str, Any], part)
 
     def discard_running(self) -> None:
