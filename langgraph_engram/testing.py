@@ -29,11 +29,7 @@ class FakeModel:
         self._lock = Lock()
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
-        """Answer with the next item of the queue; an empty queue is a failure of this question.
-
-        Raises:
-            TypeError: The next answer is not of the question's type.
-        """
+        """Answer with the next item of the queue; an empty queue fails the question, a misfit is a TypeError."""
         with self._lock:
             self.asked.append(question)
             item = self.answers.pop(0) if self.answers else Failure("refused", "this FakeModel has no answer left")

@@ -9,7 +9,7 @@ same, byte for byte. Vectors are not in it; the store that loads the items makes
 import gzip
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -164,10 +164,9 @@ def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) ->
 
 
 def _check_header(path: Path, line: bytes) -> None:
-    try:
+    header: object = None
+    with suppress(ValueError):
         header = json.loads(line)
-    except ValueError:
-        header = None
     if not isinstance(header, dict) or header.get("format") != EXPORT_FORMAT:
         raise UnreadableFile(f"{path}: expected an export, whose first line names the format {EXPORT_FORMAT!r}")
     if header.get("version") != VERSION:

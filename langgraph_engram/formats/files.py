@@ -49,7 +49,6 @@ class ParsedFile:
     """What a file holds."""
 
     format: str
-    """The format that it was read as: one of `FORMATS`."""
     sessions: list[Session]
 
 

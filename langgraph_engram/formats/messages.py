@@ -21,13 +21,11 @@ from langgraph_engram.state import Message, plain_name
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
 CAPTION_KEYS = ("caption", "alt_text", "alt", "description")
-ROLE_NAMES: dict[Role, str] = {
-    "user": "user human",
-    "assistant": "assistant ai model agent bot",
-    "system": "system developer",
-    "tool": "tool function",
-}
-ROLES: dict[str, Role] = {name: role for role, names in ROLE_NAMES.items() for name in names.split()}
+ROLES: dict[str, Role] = {
+    "user": "user", "human": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "agent": "assistant", "bot": "assistant",
+    "system": "system", "developer": "system", "tool": "tool", "function": "tool",
+}  # fmt: skip
 TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
 ID_KEYS = ("external_id", "id")

@@ -7,7 +7,6 @@ No model is called. Without a `user_id`, the scope comes from the run (see `iden
 
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -43,7 +42,6 @@ class EngramRetriever(BaseRetriever):
         """Search the memory of the run's user.
 
         Args:
-            input: The query.
             config: May name the user in its `configurable`.
             kwargs: `k`, documents at most; `filters`.
 
@@ -71,9 +69,8 @@ class EngramRetriever(BaseRetriever):
     ) -> list[Document]:
         scope, limit = scope or self._scope(None), self.k if k is None else k
         asked: dict[str, Any] = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
-        search = partial(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
         with set_config_context({"callbacks": run_manager.get_child()}) as context:
-            found = context.run(search)
+            found = context.run(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
         return [document_of(evidence) for evidence in found.evidence]
 
     async def _aget_relevant_documents(
