@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Metadata, PendingTask, Scope, Turn, make_id, unnamed_session_id
+from langgraph_engram.schema import PendingTask, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -69,11 +69,8 @@ def turns_of_run(
     run_id: str, sessions: Mapping[str, RememberRequest], index: ScopeIndex, pending: Sequence[PendingTask]
 ) -> list[list[Turn]]:
     """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new."""
-    found: list[list[Turn]] = []
-    for session_id, sent in sessions.items():
-        begun = stored_turns(index, turns_begun(pending, run_id, session_id))
-        found.append([*begun, *new_turns(sent, session_id, index, begun)])
-    return found
+    begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
+    return [[*begun[name], *new_turns(sent, name, index, begun[name])] for name, sent in sessions.items()]
 
 
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:
@@ -98,10 +95,7 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
         known_ids.add(message.external_id)
     start = stored[-1].seq + 1 if stored else 0
     now = _after(stored)
-    return [
-        _turn(message, request.scope, session_id, seq, now, request.metadata)
-        for seq, message in enumerate(fresh, start=start)
-    ]
+    return [_turn(message, request, session_id, seq, now) for seq, message in enumerate(fresh, start=start)]
 
 
 def _after(stored: Sequence[Turn]) -> datetime:
@@ -124,10 +118,8 @@ def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]
 
 def _overlap(stored: Sequence[Turn], sent: Sequence[Message]) -> int:
     """Return the length of the longest end of `stored` that `sent` begins with."""
-    for length in range(min(len(stored), len(sent)), 0, -1):
-        if all(_is_same(turn, message) for turn, message in zip(stored[-length:], sent, strict=False)):
-            return length
-    return 0
+    lengths = range(min(len(stored), len(sent)), 0, -1)
+    return next((length for length in lengths if all(map(_is_same, stored[-length:], sent))), 0)
 
 
 def _is_known_span(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
@@ -148,10 +140,10 @@ def _content(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
     return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
 
 
-def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: datetime, metadata: Metadata) -> Turn:
+def _turn(message: Message, request: RememberRequest, session_id: str, seq: int, now: datetime) -> Turn:
     identity = (message.external_id,) if message.external_id is not None else (seq, *_content(message))
     return Turn(
-        turn_id=make_id(scope.key, session_id, *identity),
+        turn_id=make_id(request.scope.key, session_id, *identity),
         session_id=session_id,
         seq=seq,
         role=message.role,
@@ -160,5 +152,5 @@ def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: dateti
         captions=message.captions,
         said_at=message.said_at or now,
         external_id=message.external_id,
-        metadata=metadata,
+        metadata=request.metadata,
     )

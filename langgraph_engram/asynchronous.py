@@ -30,8 +30,12 @@ def iterated_in_thread(
     async def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> AsyncGenerator[Result, None]:
         loop, context, results = asyncio.get_running_loop(), copy_context(), method(*arguments, **keywords)
         thread = ThreadPoolExecutor(max_workers=1)
+
+        def step() -> Result | None:
+            return context.run(next, results, None)  # None at the end: StopIteration cannot leave a coroutine
+
         try:
-            while (following := await loop.run_in_executor(thread, context.run, next_part, results)) is not None:
+            while (following := await loop.run_in_executor(thread, step)) is not None:
                 yield following
         finally:
             if isinstance(results, Generator):
@@ -39,8 +43,3 @@ def iterated_in_thread(
             thread.shutdown(wait=False)
 
     return run
-
-
-def next_part(results: Iterator[Result]) -> Result | None:
-    """Return the next result; None at the end, for StopIteration cannot leave a coroutine."""
-    return next(results, None)

@@ -27,15 +27,13 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
-from langgraph_engram.graphs.read import ReadGraph, build_read_graph
-from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import Settings, StorageSettings
-from langgraph_engram.stores.base import Store, kind_of_location
+from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
 
@@ -133,14 +131,6 @@ def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str
 def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:
     """Open a model by name: "rules", "openai:NAME", a chat model, or anything that answers questions."""
     return RuleModel() if model == "rules" else open_model(model, chat)
-
-
-def build_graphs(
-    store: Store, model: Model, settings: Settings, selector: Model | None = None
-) -> tuple[WriteGraph, ReadGraph]:
-    """Build the two graphs of a memory, with what the settings ask for, and without checkpoints."""
-    read = build_read_graph(store, model, RuleModel(), settings, selector=selector)
-    return build_write_graph(store, model, settings), read
 
 
 def open_store_and_checkpointer(

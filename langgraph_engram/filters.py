@@ -34,7 +34,6 @@ from langgraph_engram.schema import (
 Filters = dict[str, Scalar | list[Scalar] | dict[str, Scalar | list[Scalar]]]
 """Conditions by key: a value, or values by operator."""
 METADATA = "metadata."
-"""How keys begin that name a key of the metadata."""
 KINDS: dict[type[Frozen], str] = {Turn: "turn", Event: "event", Boundary: "boundary", Synthesis: "synthesis"}
 """What is of a kind other than those of records."""
 DAY_FIELDS = ("mentioned_at", "said_at", "started_at", "at", "window_start")
@@ -59,9 +58,7 @@ FIELDS: dict[str, Callable[[Any], str | None]] = {
 ORDERED: dict[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 OPERATORS = ("$eq", "$ne", "$in", "$nin", *ORDERED)
 MOST_KEYS, MOST_KEY_CHARACTERS, MOST_VALUE_CHARACTERS = 32, 64, 1_000
-"""How large the metadata of a call may be."""
 MOST_CACHED = 65_536
-"""Distinct metadata that are kept parsed in the process."""
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -94,7 +91,7 @@ class Condition:
         if self.operator in ORDERED:
             return _sort(known) == _sort(self.value) and ORDERED[self.operator](known, self.value)
         values = self.value if isinstance(self.value, list) else [self.value]
-        is_among = any(_equal(known, value) for value in values)
+        is_among = any(_sort(known) == _sort(value) and known == value for value in values)
         return is_among if self.operator in ("$eq", "$in") else not is_among
 
 
@@ -147,7 +144,7 @@ def check_metadata(metadata: object) -> Metadata:
     if len(metadata) > MOST_KEYS:
         raise InvalidInput(f"metadata has {len(metadata)} keys: give {MOST_KEYS} at most")
     for key, value in metadata.items():
-        if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY_CHARACTERS or not _is_text(key):
+        if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY_CHARACTERS or not is_text(key):
             raise InvalidInput(f"the metadata key {short(key)} is no text of 1 to {MOST_KEY_CHARACTERS} characters")
         _check_scalar(f"metadata[{key!r}]", value)
     return dict(metadata)
@@ -159,7 +156,6 @@ def join_metadata(parts: Iterable[Metadata]) -> Metadata:
 
 
 def _checked(key: object, operator: object, value: object) -> Any:
-    """Return a value as the columns have it."""
     if not isinstance(key, str) or not (key in FIELDS or (key.startswith(METADATA) and key != METADATA)):
         raise InvalidInput(f"unknown filter key {short(key)}: use {', '.join(FIELDS)}, or {METADATA}NAME")
     if operator not in OPERATORS:
@@ -193,18 +189,16 @@ def _checked_day(value: object) -> str:
 
 
 def _check_scalar(what: str, value: object) -> Scalar:
-    if isinstance(value, str) and len(value) <= MOST_VALUE_CHARACTERS and _is_text(value):
+    if isinstance(value, str) and len(value) <= MOST_VALUE_CHARACTERS and is_text(value):
         return value
-    if isinstance(value, bool) or (isinstance(value, int) and abs(value) <= LARGEST_INTEGER):
-        return value
-    if isinstance(value, float) and isfinite(value):
+    if (isinstance(value, int) and abs(value) <= LARGEST_INTEGER) or (isinstance(value, float) and isfinite(value)):
         return value
     raise InvalidInput(
         f"{what} is {short(value)}: give a text of at most {MOST_VALUE_CHARACTERS:,} characters, a number or a boolean"
     )
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
     """Return whether a store can hold a text: no lone surrogate, no NUL."""
     return "\x00" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
 
@@ -214,10 +208,6 @@ def _day_of(item: object) -> str | None:
     moments = (getattr(item, name, None) for name in DAY_FIELDS)
     moment: datetime | None = next((moment for moment in moments if moment is not None), None)
     return moment.date().isoformat() if moment else None
-
-
-def _equal(known: Scalar | None, value: Scalar) -> bool:
-    return _sort(known) == _sort(value) and known == value
 
 
 def _sort(value: Scalar | None) -> str:

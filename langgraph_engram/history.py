@@ -28,7 +28,6 @@ from langgraph_engram.summarization.scheduling import changed_syntheses
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
 MOST_IDS = 5
-"""Ids that an error lists, at most."""
 UNDONE = "a decision on what it covers was undone"
 EDITED = "a record that it covers was edited"
 BY_A_PERSON = "edited"
@@ -188,12 +187,11 @@ def _require_editable(record: Record, content: str) -> None:
 def _as_edited(made: Record, record_id: str) -> Record:
     """Return a record under another id, without the dimensions that its text does not say."""
     said = made.content.casefold()
-    silent: dict[str, str | None] = {name: "" for name in DIMENSIONS if str(getattr(made, name)).casefold() not in said}
+    silent: dict[str, object] = {name: "" for name in DIMENSIONS if str(getattr(made, name)).casefold() not in said}
     keywords = [keyword for keyword in made.keywords if keyword.casefold() in said]
-    timeless = (
-        {"time_text": "", "event_start": None, "event_end": None} if made.time_text.casefold() not in said else {}
-    )
-    return made.model_copy(update={**silent, **timeless, "record_id": record_id, "keywords": keywords})
+    if made.time_text.casefold() not in said:
+        silent |= {"time_text": "", "event_start": None, "event_end": None}
+    return made.model_copy(update={**silent, "record_id": record_id, "keywords": keywords})
 
 
 def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record], run_id: str, reason: str) -> int:

@@ -54,7 +54,6 @@ class TextClassifier(Generic[Label]):
 
     models: Mapping[Label, LogisticModel]
     thresholds: Mapping[Label, float]
-    """The probability from which a text has a label."""
 
     @classmethod
     def load(cls, thresholds: Mapping[Label, float], package: str, file: str) -> Self:

@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.asynchronous import in_thread, iterated_in_thread
-from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
+from langgraph_engram.config import open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.erasure.erase import Eraser
@@ -28,6 +28,8 @@ from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
+from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.history import ItemKind, get, history, show, status, undo, update
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
@@ -48,7 +50,8 @@ from langgraph_engram.results import (
     UndoReceipt,
     UpdateReceipt,
 )
-from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner, shared_tokens
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.stores.chroma import ChromaStore
@@ -98,9 +101,11 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
         self.selector = resolve_model(selector, resolve_chat(chat)) if selector else self.model
-        self.write_graph, self.read_graph = build_graphs(self.store, self.model, self.settings, self.selector)
+        self.write_graph = build_write_graph(self.store, self.model, self.settings)
+        self.read_graph = build_read_graph(self.store, self.model, RuleModel(), self.settings, selector=self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
-        graph, shared = checkpointed(self.write_graph, self._checkpointer), shared_tokens(self.settings, self.model)
+        graph = checkpointed(self.write_graph, self._checkpointer)
+        shared = 0 if self.model.by_rules else self.settings.extract.call_tokens
         self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
         self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer)
@@ -215,20 +220,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         scope = self._scope(user_id, tenant, agent_id)
         if select:
             self.require_selector("select=True")
-        request = recall_request(
-            query,
-            scope,
-            "search",
-            budget=budget,
-            now=now,
-            as_of=as_of,
-            stop=stop,
-            filters=filters,
-            limit=limit,
-            select=select,
-            thread=thread,
-        )
-        return self._reads.search(request)
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "select": select, "thread": thread}
+        return self._reads.search(recall_request(query, scope, "search", budget, stop=stop, limit=limit, **asked))
 
     @property
     def selects(self) -> bool:
@@ -265,11 +258,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(
-            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
-        )
-        return self._reads.recall(request)
+        return self._reads.recall(recall_request(query, scope, "recall", budget, **asked))
 
     def stream(
         self,
@@ -290,11 +281,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             An update for each step that is done, one for each chunk of the answer's text, and last the recollection.
             Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
+        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(
-            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
-        )
-        yield from self._reads.stream(request)
+        yield from self._reads.stream(recall_request(query, scope, "recall", budget, **asked))
 
     def profile(
         self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None

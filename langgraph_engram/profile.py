@@ -65,15 +65,14 @@ def _fitting(
     for kind, record in records:
         if kind in full:
             continue
-        lines = [_line(record, characters, now)]
-        if kind not in shown:
-            lines.insert(0, f"{HEADINGS[kind]}:")
+        heading = [] if kind in shown else [f"{HEADINGS[kind]}:"]
+        lines = [*heading, _line(record, characters, now)]
         size = sum(len(line) + len("\n") for line in lines)
         if size > room:
             full.add(kind)
-            continue
-        shown.setdefault(kind, []).extend(lines)
-        room -= size
+        else:
+            shown.setdefault(kind, []).extend(lines)
+            room -= size
     return shown
 
 

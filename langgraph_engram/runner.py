@@ -15,24 +15,22 @@ from typing import Any, Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command, Durability, StateSnapshot, StreamMode
+from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
-from langgraph_engram.asynchronous import next_part
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
-from langgraph_engram.settings import ReceiveSettings, Settings
+from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
@@ -87,7 +85,7 @@ class WriteRunner:
     scratch: BaseCheckpointSaver[str] | None = None
     """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
     shared_tokens: int = 0
-    """Tokens up to which short sessions share a run; 0 for a run of its own for each."""
+    """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
@@ -107,16 +105,15 @@ class WriteRunner:
                 messages = to_messages(session.messages)
                 request = remember_request(scope, messages, session.session_id, close_session=True, metadata=metadata)
                 requests.append(screen(request, self.settings))
+        show = progress or (lambda *_: None)
         receipts, done = list[Receipt](), 0
         for group in share_runs(requests, self.shared_tokens):
             request = join_requests(group)
-            if progress:
-                progress(f"remembering {request.session_id or done + 1}", done, len(sessions))
+            show(f"remembering {request.session_id or done + 1}", done, len(sessions))
             with errors_of_sessions(sessions[done : done + len(group)], done):
                 receipts.append(self.remember(request))
             done += len(group)
-        if progress:
-            progress("remembered", len(sessions), len(sessions))
+        show("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
 
     def retry(self, scope: Scope) -> Receipt:
@@ -178,11 +175,8 @@ class WriteRunner:
         if receipt.pending and self._state(scope, run_id).interrupts:
             LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
         elif receipt.pending:
-            LOG.warning(
-                "%d turns are stored but not finished (%s): see status(), then retry()",
-                receipt.pending,
-                "; ".join(receipt.notes),
-            )
+            notes = "; ".join(receipt.notes)
+            LOG.warning("%d turns are stored but not finished (%s): see status(), then retry()", receipt.pending, notes)
         return receipt
 
     def _receipt_of_run(self, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
@@ -210,10 +204,7 @@ class WriteRunner:
             self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 
     def _discard_finished(self, scope: Scope) -> None:
-        """Delete the checkpoints that nobody goes on from: of runs that ended as a process died, and of failed ones.
-
-        A run that failed and that no pending task names stored nothing, or what it was to store was sent again.
-        """
+        """Delete the checkpoints of runs that ended as a process died, and of those that failed and left no task."""
         if threads := threads_of(self.scratch, scope) if self.scratch else []:
             pending = {task.run_id for task in self.store.pending_tasks(scope)}
             states = {run_id: self._state(scope, run_id) for run_id in threads}
@@ -239,23 +230,16 @@ class WriteRunner:
         return self.graph.get_state(thread_of(run_id, scope))
 
 
-def shared_tokens(settings: Settings, model: Model) -> int:
-    """Return the tokens up to which short sessions share a run; 0 where that saves no call of a language model."""
-    return 0 if model.by_rules else settings.extract.call_tokens
-
-
 class ReadRunner:
     """Runs of the read graph: searches without checkpoints, recalls with them where somebody keeps them."""
 
     def __init__(
         self, graph: ReadGraph, checkpointer: BaseCheckpointSaver[str] | None = None, tracer: Tracer | None = None
     ) -> None:
-        """Run a graph; the steps of recalls are saved in `checkpointer`, if any."""
         self._tracer = tracer or Tracer()
         self._search_graph = graph
         self._recall_graph = checkpointed(graph, checkpointer)
         self._checkpointer = checkpointer
-        self._durability: Durability | None = "async" if checkpointer else None
         self._erasures = 0
 
     def search(self, request: RecallRequest) -> Recollection:
@@ -274,8 +258,7 @@ class ReadRunner:
                     state = content
                 elif content.get("status") == "done":
                     seconds[content["step"]] += content["seconds"]
-            recollection: Recollection = state["recollection"]
-            return trace_recollection(call, recollection.model_copy(update={"step_seconds": dict(seconds)}))
+            return trace_recollection(call, state["recollection"].model_copy(update={"step_seconds": dict(seconds)}))
 
     def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
         """Run a recall and yield its updates."""
@@ -296,10 +279,10 @@ class ReadRunner:
             {"request": request},
             {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
             stream_mode=list(modes),
-            durability=self._durability,
+            durability="async" if self._checkpointer else None,
         )
         with self._discarded_if_erased(request.run_id):
-            while (part := call.run(next_part, parts)) is not None:
+            while (part := call.run(next, parts, None)) is not None:
                 yield cast(tuple[str, Any], part)
 
     def discard_running(self) -> None:

@@ -12,7 +12,6 @@ from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RememberRequest
 
 MASK = "*****"
-"""What stands in place of a secret."""
 KEY = re.compile(
     r"""
     -----BEGIN\ (?P<kind>[A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?)-----(?:.*?-----END\ (?P=kind)-----|.*)     # PEM, RFC 7468
@@ -77,11 +76,10 @@ def _masked(value: Any) -> tuple[Any, int]:
 
 def mask_secrets(text: str) -> tuple[str, int]:
     """Return a text with its secrets masked, and how many there were."""
-    without_keys, keys = KEY.subn(MASK, text)
-    cards = [match for match in CARD.finditer(without_keys) if is_card_number(match.group())]
-    for match in reversed(cards):
-        without_keys = without_keys[: match.start()] + MASK + without_keys[match.end() :]
-    return without_keys, keys + len(cards)
+    masked, keys = KEY.subn(MASK, text)
+    cards = sum(map(is_card_number, CARD.findall(masked)))
+    masked = CARD.sub(lambda match: MASK if is_card_number(match[0]) else match[0], masked)
+    return masked, keys + cards
 
 
 def is_card_number(text: str) -> bool:

@@ -14,7 +14,6 @@ from langgraph_engram.state import needs_whole
 LIGHT_ANSWER = "judge_sufficiency"
 """The step whose text is the answer, unless it says that light memory does not suffice."""
 DEEP_ANSWER = "write_answer"
-"""The step whose text is the answer."""
 
 
 def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:

@@ -21,12 +21,7 @@ class FakeModel:
     by_rules = False
 
     def __init__(self, answers: Sequence[object] = (), name: str = "fake") -> None:
-        """Create a model.
-
-        Args:
-            answers: In order: an answer, a `Failure`, or a function of the question that returns either.
-            name: Its name in usage entries.
-        """
+        """Create a model of answers in order: each an answer, a `Failure`, or a function of the question."""
         self.name = name
         self.capability = Capability()
         self.answers: list[object] = list(answers)
@@ -34,11 +29,7 @@ class FakeModel:
         self._lock = Lock()
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
-        """Answer with the next item of the queue; an empty queue is a failure of this question.
-
-        Raises:
-            TypeError: The next answer is not of the question's type.
-        """
+        """Answer with the next item of the queue; an empty queue fails the question, a misfit is a TypeError."""
         with self._lock:
             self.asked.append(question)
             item = self.answers.pop(0) if self.answers else Failure("refused", "this FakeModel has no answer left")

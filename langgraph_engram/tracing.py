@@ -41,7 +41,6 @@ class TracedCall:
     """Where the graph is run: below this call, and apart from the graph around it."""
     shows_text: bool
     outputs: dict[str, Any] = field(default_factory=dict)
-    """What the trace says of its result."""
 
     def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
@@ -65,13 +64,12 @@ class Tracer:
 
     preset: str = ""
     shows_text: bool = True
-    """Whether traces have the text of questions, memories and prompts."""
 
     @contextmanager
     def call(self, name: str, scope: Scope) -> Iterator[TracedCall]:
         """Trace a call for a scope, to its end or its error."""
         manager = CallbackManager.configure(
-            inheritable_callbacks=_handlers_around(),
+            inheritable_callbacks=handlers_around(),
             inheritable_tags=[TAG],
             inheritable_metadata={PRESET_KEY: self.preset, SCOPE_KEY: scope_hash(scope)},
         )
@@ -87,16 +85,6 @@ class Tracer:
             run.on_chain_error(error if self.shows_text else RuntimeError(type(error).__name__))
             raise
         run.on_chain_end(traced.outputs)
-
-
-def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return `method` detached from the graph run around it, whose handlers see its runs all the same."""
-
-    def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        with set_config_context({"callbacks": _handlers_around()}) as context:
-            return context.run(method, *arguments, **keywords)
-
-    return run
 
 
 @contextmanager
@@ -144,14 +132,13 @@ def _callbacks_around() -> Callbacks:
     return (var_child_runnable_config.get() or RunnableConfig()).get("callbacks")
 
 
-def _handlers_around() -> Callbacks:
+def handlers_around() -> Callbacks:
     """Return the handlers of the run around, as its child has them, without those that feed LangGraph's streams."""
     callbacks = _callbacks_around()
-    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
-    streams = [handler for handler in handlers if type(handler).__module__.startswith(STREAMS)]
     if not isinstance(callbacks, BaseCallbackManager):
-        return [handler for handler in handlers if handler not in streams]
+        return [handler for handler in callbacks or () if not type(handler).__module__.startswith(STREAMS)]
     manager = callbacks.copy()
-    for handler in streams:
-        manager.remove_handler(handler)
+    for handler in callbacks.handlers:
+        if type(handler).__module__.startswith(STREAMS):
+            manager.remove_handler(handler)
     return manager

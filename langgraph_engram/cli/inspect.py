@@ -30,7 +30,6 @@ COLUMNS: dict[ShownKind, tuple[str, ...]] = {
     "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "metadata", "turn_id"),
     "profile": ("mentioned_at", "lasting", "speaker", "content", "record_id"),
 }  # fmt: skip
-"""The fields that are shown, each under its name."""
 LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})
 """Lists of which only the length is shown, where it is not 0; `--json` has them whole."""
 DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
@@ -84,20 +83,18 @@ def status(command: Invocation) -> None:
     if command.as_json:
         print_json(counts)
     else:
-        chosen = {"store": command.store, "encoder": None, "preset": command.preset, "model": command.model}
-        sources = {name: command.defaults.source(name, value) for name, value in chosen.items()}
-        _print_status(counts, sources)
+        _print_status(counts, command)
         print_next_steps(counts.pending, command, indent=2)
 
 
-def _print_status(counts: "Status", sources: dict[str, str]) -> None:
-    kept = ("turns", "events", "records", "boundaries", "syntheses", "decisions", "pending")
+def _print_status(counts: "Status", command: Invocation) -> None:
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     special = {"records": by_status or "0", "pending": f"{len(counts.pending):,}"}
-    for name in kept:
+    for name in ("turns", "events", "records", "boundaries", "syntheses", "decisions", "pending"):
         print_text(f"{name:<12}{special.get(name) or format(getattr(counts, name), ',')}")
-    for name, source in sources.items():
-        print_text(f"{name:<12}{getattr(counts, name)}  ({source})")
+    chosen = {"store": command.store, "encoder": None, "preset": command.preset, "model": command.model}
+    for name, given in chosen.items():
+        print_text(f"{name:<12}{getattr(counts, name)}  ({command.defaults.source(name, given)})")
     for task in counts.pending:
         turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
         where = f" of session {task.session_id}" if task.session_id else ""

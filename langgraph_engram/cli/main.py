@@ -86,7 +86,6 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Serve": (serve, mcp),
     "Maintain": (export, load, doctor),
 }
-"""The commands, as the help groups them."""
 
 for panel, commands in COMMANDS.items():
     for command in commands:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 UNSOUND = 3
 """The exit code of a store in which something is wrong."""
 SHOWN_IDS = 3
-"""Ids shown of one finding; `--json` has all."""
 
 AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.")]
 

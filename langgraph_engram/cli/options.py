@@ -55,15 +55,13 @@ Preset = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-SHARED: dict[str, tuple[Any, Any]] = {
-    "user": (User, Parameter.empty),
-    "store": (Store, None),
-    "model": (Model, None),
-    "preset": (Preset, None),
-    "tenant": (Tenant, "default"),
-    "agent": (Agent, None),
-    "as_json": (AsJson, False),
-}
+SHARED = {
+    name: Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+    for name, kind, default in (
+        ("user", User, Parameter.empty), ("store", Store, None), ("model", Model, None), ("preset", Preset, None),
+        ("tenant", Tenant, "default"), ("agent", Agent, None), ("as_json", AsJson, False),
+    )
+}  # fmt: skip
 """The options that many commands have, with their defaults, by the fields of an `Invocation`."""
 Filter = Annotated[
     list[str] | None,
@@ -101,11 +99,7 @@ def variable_of(name: str) -> str:
 
 
 def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
-    """Return the defaults of a process: its variables, then a file; the encoder of the command line before both.
-
-    Raises:
-        InvalidSetting: The file is missing or malformed, or names what it cannot.
-    """
+    """Return the defaults of a process: its variables, then a file; the encoder of the command line before both."""
     path = config or Path(FILE_NAME)
     values = _read_config(path) if config or path.is_file() else {}
     if config and (store := values.get("store")) and ":" not in store:
@@ -119,7 +113,6 @@ def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
 
 
 def _read_config(path: Path) -> dict[str, str]:
-    """Read a file of defaults: the value of each name, tables as JSON."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -173,22 +166,13 @@ class Invocation:
         from langgraph_engram.config import resolve_chat
         from langgraph_engram.memory import Memory
 
-        choice = self.choice
-        return Memory(
-            choice.store,
-            choice.model,
-            choice.settings.preset,
-            encoder=self.defaults.variables.get(variable_of("encoder")),
-            settings=choice.settings,
-            chat=resolve_chat(environment=self.defaults.variables),
-        )
+        choice, variables = self.choice, self.defaults.variables
+        settings, chat = choice.settings, resolve_chat(environment=variables)
+        encoder = variables.get(variable_of("encoder"))
+        return Memory(choice.store, choice.model, settings.preset, encoder=encoder, settings=settings, chat=chat)
 
     def open_existing(self) -> "Memory":
-        """Open a memory that was written before: a mistyped folder must not look like an empty one.
-
-        Raises:
-            InvalidInput: There is no such folder, or an unknown name.
-        """
+        """Open a memory that was written before: a mistyped folder must not look like an empty one."""
         from langgraph_engram.stores.base import kind_of_location
 
         store = self.choice.store
@@ -204,9 +188,7 @@ class Invocation:
 def shared(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command these options of `SHARED` after its own, as one `Invocation`."""
     context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    after = [
-        Parameter(name, Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1]) for name in names
-    ]
+    after = [SHARED[name] for name in names]
 
     def share(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from langgraph_engram.schema import Evidence, PendingTask
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-"""Exit codes."""
 DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MIN_WIDTH = 20
@@ -36,7 +35,6 @@ ITEMS = {"turns": "turn", "events": "event", "records": "record", "syntheses": "
 """The counts that receipts have in common, and what each one is of."""
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
 SHOWN_EVIDENCE = 5
-"""Passages shown with an answer that cites none."""
 MISSING_CHARACTERS = 200
 """Characters shown of what is missing; `--json` has it whole."""
 
@@ -96,11 +94,7 @@ def print_result(
 
 @contextmanager
 def progress(first_step: str) -> Iterator[Callable[..., None]]:
-    """Show progress while the context lasts; nothing of it stays on the screen.
-
-    Yields:
-        A function that shows the current step and, where they are known, how much is done and how much there is.
-    """
+    """Give a function that shows the step and how much of how much is done; nothing of it stays on the screen."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda *_: None

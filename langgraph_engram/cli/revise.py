@@ -89,7 +89,6 @@ def undo(command: Invocation, run_id: Annotated[str, RUN]) -> None:
 
 
 def _format_undo(receipt: "UndoReceipt") -> str:
-    """Return what was taken back, in one line."""
     if receipt.already_undone:
         return f"nothing to do: run {receipt.run_id} was undone before"
     parts = [
@@ -127,7 +126,6 @@ def forget(
 
 
 def _format_erasure(receipt: "ErasureReceipt") -> str:
-    """Return what was erased, in one line."""
     checkpoints = f"the checkpoints of {format_count(receipt.runs, 'run')}" if receipt.runs else ""
     erased = ", ".join(filter(None, [format_items(receipt, with_zeros=False), checkpoints]))
     return f"forgotten: {erased}" if erased else "nothing to forget: nothing of it is stored"

@@ -15,7 +15,6 @@ from langgraph_engram.cli.output import print_text
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from langgraph_engram.schema import Scope
     from langgraph_engram.server.credentials import Credentials
 
 
@@ -173,9 +172,5 @@ def mcp(command: Invocation) -> None:
     from langgraph_engram.requests import make_scope
 
     scope = make_scope(command.user, command.tenant, command.agent)
-
-    def scope_of(context: Any) -> "Scope":  # noqa: ARG001 - the whole server is one user's
-        return scope
-
     with command.open() as memory:
-        build_mcp_server(lambda: memory, scope_of).run("stdio")
+        build_mcp_server(lambda: memory, lambda _: scope).run("stdio")

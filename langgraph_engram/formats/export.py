@@ -9,7 +9,7 @@ same, byte for byte. Vectors are not in it; the store that loads the items makes
 import gzip
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -31,7 +31,6 @@ VERSION = 1
 ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS)
 """The order of a scope's items: tasks come before the turns that they are about, as in a commit."""
 BATCH = 500
-"""Items of one commit."""
 
 
 class Header(Frozen):
@@ -53,7 +52,6 @@ class Footer(Frozen):
     """The last line."""
 
     items: int = Field(ge=0)
-    """How many lines of items there are."""
 
 
 def _line_of(kind: Kind[Any]) -> type[ItemLine]:
@@ -64,22 +62,14 @@ def _line_of(kind: Kind[Any]) -> type[ItemLine]:
 
 ITEM_LINES: Any = Union[*map(_line_of, ORDER)]
 ITEM_LINE: TypeAdapter[ItemLine] = TypeAdapter(Annotated[ITEM_LINES, Field(discriminator="kind")])
-LINE: TypeAdapter[Frozen] = TypeAdapter(Header | ITEM_LINES | Footer)
-"""Any line of a file; `docs/reference/export.schema.json` is its JSON Schema."""
 KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
 
 
 def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, everyone: bool = False) -> ExportReceipt:
-    """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
+    """Write what is stored of a scope, or of everyone, to a file, gzipped if its name ends in .gz.
 
     No run commits to a scope while it is written; of a whole scope a page is held at a time. A failure leaves whatever
     stood under the name as it was.
-
-    Args:
-        store: The store.
-        path: The file.
-        scope: The scope; None for everyone's.
-        everyone: Whether all scopes are exported.
 
     Raises:
         InvalidInput: Neither a scope nor everyone is named, or both.
@@ -95,7 +85,8 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
             with store.committing(owner):
                 for kind in ORDER:
                     for item in store.items(owner, kind):
-                        if _is_received(kind, item):
+                        # A task at one of these steps is about what is not stored, or does not stay.
+                        if getattr(item, "step", None) not in (RECEIVE, FORGET):
                             _write_item(file, kind, owner, item)
                             counts[kind.name] += 1
         _write_line(file, Footer(items=sum(counts.values())))
@@ -109,9 +100,7 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
     loading again.
 
     Args:
-        store: The store.
-        path: The file, gzipped or not.
-        scope: Whose memory it becomes; by default that of each line. A file of several scopes has to keep them.
+        scope: Whose memory it becomes; by default that of each line.
 
     Raises:
         UnreadableFile: It is missing, cut off, or not such a file; the error has the line.
@@ -140,12 +129,6 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
     return LoadReceipt(path=str(path), scopes=len(scopes), known=known, differing=differing, **loaded)
 
 
-def export_schema() -> dict[str, Any]:
-    """Return the JSON Schema of one line of a file."""
-    schema = LINE.json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of an export", **schema}
-
-
 def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any]) -> dict[str, Any]:
     """Return what is stored of items, by id; of pending tasks also those whose turns are all there: they are done."""
     stored = store.stored(scope, kind, [kind.id_of(item) for item in items])
@@ -156,22 +139,15 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
     return stored
 
 
-def _is_received(kind: Kind[Any], item: Any) -> bool:
-    """Return whether an item is about what is stored, and stays: a task at `receive` or `forget` is about neither."""
-    return kind is not PENDING_TASKS or item.step not in (RECEIVE, FORGET)
-
-
 @contextmanager
 def _written(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written beside its name, and put it there once it is whole."""
     beside = path.with_name(f".{path.name}.partial")
     try:
         with beside.open("wb") as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield cast(IO[bytes], packed)
-            else:
-                yield raw
+            is_packed = path.suffix == ".gz"
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if is_packed else nullcontext(raw) as file:
+                yield cast(IO[bytes], file)
         beside.replace(path)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -184,15 +160,13 @@ def _write_line(file: IO[bytes], line: BaseModel) -> None:
 
 
 def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) -> None:
-    parts = f'{{"kind":"{kind.name}","scope":{scope.model_dump_json()},"item":{item.model_dump_json()}}}\n'
-    file.write(parts.encode())
+    file.write(f'{{"kind":"{kind.name}","scope":{scope.model_dump_json()},"item":{item.model_dump_json()}}}\n'.encode())
 
 
 def _check_header(path: Path, line: bytes) -> None:
-    try:
+    header: object = None
+    with suppress(ValueError):
         header = json.loads(line)
-    except ValueError:
-        header = None
     if not isinstance(header, dict) or header.get("format") != EXPORT_FORMAT:
         raise UnreadableFile(f"{path}: expected an export, whose first line names the format {EXPORT_FORMAT!r}")
     if header.get("version") != VERSION:
@@ -224,7 +198,6 @@ def _read_export(path: Path) -> Iterator[ItemLine]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, gzipped or not."""
     try:
         with path.open("rb") as raw:
             is_packed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC

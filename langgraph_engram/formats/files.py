@@ -49,7 +49,6 @@ class ParsedFile:
     """What a file holds."""
 
     format: str
-    """The format that it was read as: one of `FORMATS`."""
     sessions: list[Session]
 
 
@@ -251,15 +250,10 @@ def _items(data: object, key: str, types: type | tuple[type, ...], expected: str
 
 
 def _chosen(sources: Sequence[str], sample: str | None) -> str:
-    """Return the source that is asked for, or the only one; of several it is not guessed, they may be of several users.
-
-    Raises:
-        InvalidInput: There are several and none was asked for, or that one is not there; the error lists them.
-    """
-    if sample is None and len(sources) == 1:
-        return sources[0]
-    if sample is not None and sample in sources:
-        return sample
+    """Return the source that is asked for, or the only one; of several, maybe of several users, none is guessed."""
+    chosen = sources[0] if sample is None and len(sources) == 1 else sample
+    if chosen is not None and chosen in sources:
+        return chosen
     named = ", ".join(sources[:SHOWN_IDS]) + (", ..." if len(sources) > SHOWN_IDS else "")
     if sample is None:
         raise InvalidInput(f"the file holds {len(sources)} samples: choose one (--sample ID) of {named}")

@@ -178,7 +178,6 @@ def _header(text: str) -> tuple[str, list[str]]:
 
 
 def _column(title: str) -> str:
-    """Return what a column with such a title is; empty where it is none of ours."""
     return next((kind for kind, names in COLUMNS.items() if title.strip().replace(" ", "_") in names), "")
 
 
@@ -193,10 +192,8 @@ def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | No
                 raise UnreadableFile(
                     f"line {begins}: expected {len(titles)} cells as in the first line, not {len(cells)}"
                 )
-            fields: dict[str, str] = {}
-            for title, cell in zip(titles, cells, strict=False):
-                if title and cell.strip():
-                    fields.setdefault(title, cell.strip())
+            filled = [(title, cell.strip()) for title, cell in zip(titles, cells, strict=False) if cell.strip()]
+            fields = {title: cell for title, cell in reversed(filled) if title}
             session = fields.pop("session_id", session_id)
             if any(cells):
                 rows.append(_Row(begins, fields, session, fields.get("said_at", "")))
@@ -208,16 +205,10 @@ def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | No
 
 def _read_times(rows: Sequence[_Row], date_order: DateOrder | None) -> list[datetime]:
     """Read the dates in numbers of rows, all in one order of day and month; one that is uncertain is asked for."""
-    by_order: dict[str, list[datetime]] = {}
-    wrong: list[int] = []
-    for order in get_args(DateOrder):
-        times = [_read_time(row.stamp, order) for row in rows]
-        if None in times:
-            wrong.append(times.index(None))
-        else:
-            by_order[order] = [time for time in times if time is not None]
+    read = {order: [_read_time(row.stamp, order) for row in rows] for order in get_args(DateOrder)}
+    by_order = {order: [time for time in times if time] for order, times in read.items() if None not in times}
     if not by_order:
-        row = rows[max(wrong)]
+        row = rows[max(times.index(None) for times in read.values())]
         raise UnreadableFile(f"line {row.line}: {row.stamp!r} is no possible date in the order of the others")
     if date_order in by_order:
         return by_order[date_order]

@@ -4,7 +4,6 @@ Every error says what is wrong and what to do; callers add the message or the fi
 own message ids are not used as external ids: without a checkpointer they are new at every call.
 """
 
-import math
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,19 +14,18 @@ from typing import TypeAlias
 from langchain_core.messages import BaseMessage, ChatMessage
 
 from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.filters import is_text
 from langgraph_engram.schema import Role
 from langgraph_engram.state import Message, plain_name
 
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
 CAPTION_KEYS = ("caption", "alt_text", "alt", "description")
-ROLE_NAMES: dict[Role, str] = {
-    "user": "user human",
-    "assistant": "assistant ai model agent bot",
-    "system": "system developer",
-    "tool": "tool function",
-}
-ROLES: dict[str, Role] = {name: role for role, names in ROLE_NAMES.items() for name in names.split()}
+ROLES: dict[str, Role] = {
+    "user": "user", "human": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "agent": "assistant", "bot": "assistant",
+    "system": "system", "developer": "system", "tool": "tool", "function": "tool",
+}  # fmt: skip
 TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
 ID_KEYS = ("external_id", "id")
@@ -122,10 +120,13 @@ def read_moment(value: object) -> datetime | None:
         return None
     try:
         moment = _parse_moment(value)
+        if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+            raise ValueError(value)
     except (ValueError, OverflowError) as error:
-        raise InvalidMessages(_date_advice(value)) from error
-    if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
-        raise InvalidMessages(_date_advice(value))
+        raise InvalidMessages(
+            f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, within "
+            f"the years {EARLIEST_YEAR} to {LATEST_YEAR}"
+        ) from error
     return moment
 
 
@@ -148,7 +149,7 @@ def check_size(text: str, captions: Sequence[str]) -> None:
 
 def check_text(argument: str, value: str) -> str:
     """Return a text that is valid Unicode, without lone surrogates and NUL."""
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if not is_text(value):
         raise InvalidMessages(
             f"{argument} holds half a character or NUL in {shown(value)}: send text that is valid Unicode"
         )
@@ -163,10 +164,7 @@ def shown(value: object) -> str:
 
 def _read_content(content: object) -> tuple[str, list[str]]:
     """Return a content's text, its parts joined by line breaks, and the captions of its images, in order."""
-    if content is None:
-        return "", []
-    if isinstance(content, str):
-        return read_text(content, "the text"), []
+    content = [content] if isinstance(content, str) else () if content is None else content
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise InvalidMessages(f"the text must be a string or a list of parts, not {shown(content)}")
     parts = [_read_part(part) for part in content]
@@ -217,13 +215,12 @@ def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> 
     if (calls_tools or may_be_empty) and not text.strip() and not captions:
         return None
     check_size(text, captions)
-    said_at = read_moment(_first(item, MOMENT_KEYS))
     return Message(
         role=role,
         speaker=speaker,
         text=text,
         captions=captions,
-        said_at=said_at,
+        said_at=read_moment(_first(item, MOMENT_KEYS)),
         external_id=read_id(_first(item, ID_KEYS), "the id"),
     )
 
@@ -269,13 +266,6 @@ def _parse_moment(value: object) -> datetime:
         return value
     if isinstance(value, str):
         return datetime.fromisoformat(value.strip())
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or DAY_IN_DIGITS.fullmatch(str(value)):
         raise ValueError(value)
-    if isinstance(value, int) and DAY_IN_DIGITS.fullmatch(str(value)):
-        raise InvalidMessages(f"{value} is a day in digits, and a number is seconds since 1970: write it as a text")
     return EPOCH + timedelta(seconds=value)
-
-
-def _date_advice(value: object) -> str:
-    years = f"within the years {EARLIEST_YEAR} to {LATEST_YEAR}"
-    return f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, {years}"

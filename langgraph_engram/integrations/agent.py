@@ -10,15 +10,16 @@ model the agent answers by quoting from memory. It is compiled without a checkpo
 import asyncio
 import os
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables.config import set_config_context
 from langgraph.graph.state import CompiledStateGraph
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
@@ -40,7 +41,7 @@ from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.text.questions import read_cues
-from langgraph_engram.tracing import detached
+from langgraph_engram.tracing import handlers_around
 
 NOTED = "Noted. Ask me about it at any time."
 
@@ -49,14 +50,11 @@ class AnswerFromMemory(BaseChatModel):
     """Answer the user's newest turn from memory, by rules. The scope comes from the run (see `identity`)."""
 
     memory: Memory
-    """The memory to answer from."""
-    _graph: ReadGraph = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Build the graph that reads by rules."""
-        super().model_post_init(context)
+    @cached_property
+    def _graph(self) -> ReadGraph:
         rules = RuleModel()
-        self._graph = build_read_graph(self.memory.store, rules, rules, self.memory.settings)
+        return build_read_graph(self.memory.store, rules, rules, self.memory.settings)
 
     @property
     def _llm_type(self) -> str:
@@ -69,8 +67,7 @@ class AnswerFromMemory(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - LangChain hands it over
         **kwargs: Any,  # noqa: ARG002 - LangChain hands it over
     ) -> ChatResult:
-        question = question_of(messages[start_of_newest_turn(messages) :])
-        reply = self._reply(question) if question else AIMessage(NOTED)
+        reply = self._reply(question_of(messages[start_of_newest_turn(messages) :]))
         reply.response_metadata |= {"model_name": "rules", FROM_MEMORY: True}
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
@@ -79,13 +76,13 @@ class AnswerFromMemory(BaseChatModel):
         if not (cues.asks or cues.asks_inside):
             return AIMessage(NOTED)
         request = recall_request(question, resolve_scope(), "recall", now=datetime.now(UTC))
-        recollection: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
+        with set_config_context({"callbacks": handlers_around()}) as context:
+            recollection: Recollection = context.run(lambda: self._graph.invoke({"request": request}))["recollection"]
         return AIMessage(recollection.answer or "", response_metadata={"engram_verdict": recollection.verdict})
 
 
 RULES = "rules"
 MOST_MODELS = 8
-"""Chat models that an agent keeps open."""
 PROMPT = (
     "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
     "helps, say so where you are not sure, and never make up memories."

@@ -66,12 +66,7 @@ class ScopeOverrides(Frozen):
 def resolve_scope(
     run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
-    """Return the scope of a run.
-
-    Args:
-        run: The `Runtime` or `ToolRuntime` that was passed; the current run is consulted as well.
-        config: The config that was passed; that of the current run is consulted as well.
-        default: The developer's default for all runs.
+    """Return the scope of the run and config that were passed and of the current ones, after the developer's default.
 
     Raises:
         MissingUser: No source names the user.
@@ -86,12 +81,7 @@ def resolve_scope(
 def resolve_sent(
     *sources: object, server: ScopeOverrides | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
-    """Return the scope of a run from what was sent: its contexts, then what its configs hold as `configurable`.
-
-    Raises:
-        MissingUser: No source names the user.
-        InvalidInput: A name is invalid.
-    """
+    """Return the scope of a run from what was sent: its contexts, then what its configs hold as `configurable`."""
     server, default = server or ScopeOverrides(), default or ScopeOverrides()
     sent = [read_overrides(source) for source in sources]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
@@ -109,15 +99,9 @@ class Identify:
     """The entry of a served graph: set whose memory a request is about. Reads and sets `request`, also as JSON."""
 
     kind: type[ScopedRequest]
-    """The type of the request that the graph takes."""
 
     def __call__(self, state: Any) -> Any:
-        """Return the request with its scope.
-
-        Raises:
-            MissingUser: Nothing names the user.
-            InvalidInput: The request does not fit.
-        """
+        """Return the request with its scope."""
         runtime: Runtime[Any] = get_runtime()
         sent = state.get("request") or {}
         fields = sent.model_dump(exclude_unset=True) if isinstance(sent, BaseModel) else dict(sent)
@@ -129,12 +113,7 @@ class Identify:
 
 
 def scope_of_request(request: object, context: object, server: ScopeOverrides | None) -> Scope:
-    """Return the scope of a served request: of the server's user; else as the request says; else as the context does.
-
-    Raises:
-        MissingUser: Nothing names the user.
-        InvalidInput: A name is invalid.
-    """
+    """Return the scope of a served request: as the server says, else the request, else the context."""
     try:
         return resolve_sent(request, context, server=server)
     except MissingUser as error:

@@ -177,11 +177,7 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Raises:
-            ToolError: The tool is not there, an argument does not fit, or the tool reports an error.
-        """
+        """Call a tool."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -191,12 +187,7 @@ class _Server(MCPServer[Any]):
 
 
 def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | None) -> MCPServer[Any]:
-    """Build a server of the four tools.
-
-    Args:
-        memory: Returns the memory, at each call of a tool.
-        resolve: Returns the scope of a call; None for tools that take a `user_id`.
-    """
+    """Build a server of the four tools; without a resolver each takes a `user_id`."""
     server = _Server(NAME, instructions=INSTRUCTIONS, version=version(NAME), log_level="ERROR")
     tools = _Tools(memory)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -208,7 +199,6 @@ def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | No
 
 
 def _to_passages(found: Recollection) -> list[Passage]:
-    """Return evidence as clients are shown it."""
     return [
         Passage(
             text=evidence.text,

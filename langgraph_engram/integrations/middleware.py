@@ -42,14 +42,12 @@ from langgraph_engram.schema import Metadata, Scope, Turn
 from langgraph_engram.state import Message
 
 try:
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import (
-        AgentMiddleware,
-        AgentState,
-        ExtendedModelResponse,
-        ModelRequest,
-        ModelResponse,
-    )
+    from langchain.agents import create_agent as create_agent
+    from langchain.agents.middleware import AgentMiddleware as AgentMiddleware
+    from langchain.agents.middleware import AgentState as AgentState
+    from langchain.agents.middleware import ExtendedModelResponse
+    from langchain.agents.middleware import ModelRequest as ModelRequest
+    from langchain.agents.middleware import ModelResponse as ModelResponse
     from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
 except ModuleNotFoundError as error:
     raise MissingExtra(
@@ -57,21 +55,10 @@ except ModuleNotFoundError as error:
         "pip install 'langgraph-engram[agents]'"
     ) from error
 
-__all__ = [
-    "AgentMiddleware",
-    "AgentState",
-    "AsyncHandler",
-    "EngramMiddleware",
-    "EngramState",
-    "Handler",
-    "ModelRequest",
-    "ModelResponse",
-    "create_agent",
-]
-
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]
 Mode = Literal["auto", "select", "search", "recall"]
+OnError = Literal["warn", "raise"]
 BLOCK_TOKENS = 400
 """Tokens of what bears on a message that a model is shown before it answers."""
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -121,7 +108,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         mode: Mode = "auto",
         budget: int | None = None,
         keep: Keep = "all",
-        on_error: Literal["warn", "raise"] = "warn",
+        on_error: OnError = "warn",
         metadata: Metadata | None = None,
         filters: Filters | None = None,
         redact: Redaction | None = None,
@@ -132,7 +119,6 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         """Create the middleware.
 
         Args:
-            memory: The memory.
             mode: "auto" selects where the memory has a language model, and searches where it has none. "select" lets
                 that model, or the memory's `selector`, name in one call what bears on the user's message; "search"
                 shows evidence and calls no model; "recall" also answers, as deep as it takes.
@@ -143,9 +129,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             filters: What is recalled fulfils them.
             redact: Applied to what is recalled, and to the question that memory is asked; where it raises an error,
                 nothing is recalled.
-            user_id: The default user. An authenticated user of a server overrides it.
-            tenant: The default tenant.
-            agent_id: The default agent, if memories of a user are divided by agent.
+            user_id, tenant, agent_id: The default scope. An authenticated user of a server overrides it.
 
         Raises:
             InvalidInput: An option has an unknown value, or "select" has no language model.
@@ -153,13 +137,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         super().__init__()
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory is {memory!r}: pass a Memory")
-        for name, value, choices in (
-            ("mode", mode, get_args(Mode)),
-            ("keep", keep, get_args(Keep)),
-            ("on_error", on_error, ("warn", "raise")),
-        ):
-            if value not in choices:
-                raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
+        for name, value, kind in (("mode", mode, Mode), ("keep", keep, Keep), ("on_error", on_error, OnError)):
+            if value not in get_args(kind):
+                raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(get_args(kind))}")
         if mode == "select":
             memory.require_selector('mode="select"')
         self._memory, self._budget = memory, budget
@@ -202,7 +182,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             return None
 
         def keep() -> Update:
-            self._remember(to_remember(fresh, self._keep, with_ids=_is_checkpointed()), runtime, scope)
+            # Only in a run with a checkpointer are message ids stable; else they are new at every call.
+            with_ids = bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))
+            self._remember(to_remember(fresh, self._keep, with_ids=with_ids), runtime, scope)
             return {"engram_kept": fresh[-1].id or "", "engram_said": []}
 
         return self._guarded("keep", keep, runtime)
@@ -264,17 +246,14 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
 
 def _begin_turn(state: EngramState, scope_key: str) -> tuple[int, Update]:
-    """Return the index at which the user's newest turn begins, and the state to set for it.
-
-    Messages in the thread from the run of another user are not this user's, remembered or not.
-    """
+    """Return the index at which the user's newest turn begins, and the state to set for it."""
     messages, earlier = state["messages"], state.get("engram_recalled")
     start = start_of_newest_turn(messages)
     update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
-    is_other_user = earlier is not None and earlier["scope"] != scope_key
-    if earlier and is_other_user:
-        start = max(start, len(messages) - len(messages_after(messages, earlier["message_id"])))
-    if is_other_user or "engram_kept" not in state:
+    other = earlier if earlier and earlier["scope"] != scope_key else None
+    if other:  # messages of another user's run are not this user's, remembered or not
+        start = max(start, len(messages) - len(messages_after(messages, other["message_id"])))
+    if other or "engram_kept" not in state:
         update |= {"engram_kept": _id_before(messages, start), "engram_said": []}
     return start, update
 
@@ -308,8 +287,3 @@ def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
     if isinstance(system.content, str):
         return system.model_copy(update={"content": f"{system.content}\n\n{text}"})
     return system.model_copy(update={"content": [*system.content, {"type": "text", "text": text}]})
-
-
-def _is_checkpointed() -> bool:
-    """Return whether the current run is checkpointed: then message ids are stable, else they are new at every call."""
-    return bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))

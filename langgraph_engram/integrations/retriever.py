@@ -7,7 +7,6 @@ No model is called. Without a `user_id`, the scope comes from the run (see `iden
 
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -28,7 +27,6 @@ class EngramRetriever(BaseRetriever):
     """Search a memory; the best documents first."""
 
     memory: Memory
-    """The memory to search."""
     k: int = Field(default=4, ge=1)
     """Documents at most; `invoke(..., k=...)` overrides it. As LangChain has it, k are returned, however weak."""
     budget: int | None = Field(default=None, ge=1)
@@ -36,17 +34,14 @@ class EngramRetriever(BaseRetriever):
     filters: Filters | None = None
     """What documents fulfil, see `Memory.search`; `invoke(..., filters=...)` adds to them."""
     user_id: str | None = None
-    """The default user. An authenticated user of a server overrides it."""
+    """The default user, with the tenant and the agent. An authenticated user of a server overrides it."""
     tenant: str | None = None
-    """The default tenant."""
     agent_id: str | None = None
-    """The default agent, if memories of a user are divided by agent."""
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """Search the memory of the run's user.
 
         Args:
-            input: The query.
             config: May name the user in its `configurable`.
             kwargs: `k`, documents at most; `filters`.
 
@@ -74,9 +69,8 @@ class EngramRetriever(BaseRetriever):
     ) -> list[Document]:
         scope, limit = scope or self._scope(None), self.k if k is None else k
         asked: dict[str, Any] = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
-        search = partial(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
         with set_config_context({"callbacks": run_manager.get_child()}) as context:
-            found = context.run(search)
+            found = context.run(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
         return [document_of(evidence) for evidence in found.evidence]
 
     async def _aget_relevant_documents(

@@ -11,11 +11,11 @@ Its items are kept in a collection of their own; a `Memory` may have the same fo
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result
@@ -38,7 +38,7 @@ PART = "items"
 """The part of a folder that holds items."""
 
 
-class EngramStore(BaseStore):
+class EngramStore(BaseStore, AbstractContextManager["EngramStore", None]):
     """LangGraph's store over Chroma. Many threads and event loops may use it at once."""
 
     def __init__(
@@ -106,9 +106,6 @@ class EngramStore(BaseStore):
             if not closed:
                 self._release()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *raised: object) -> None:
         self.close()
 
@@ -148,7 +145,6 @@ async def open_store_for_server() -> AsyncIterator[EngramStore]:
 
 
 def _check_index(index: object) -> None:
-    """Check LangGraph's configuration of an index."""
     if index is None or index is False:
         return
     names = set(index) if isinstance(index, Mapping) else {"?"}

@@ -91,7 +91,6 @@ def create_memory_tools(
     """Return tools over a memory, for `create_agent` or a `ToolNode`, synchronous and asynchronous.
 
     Args:
-        memory: The memory.
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
         select: Whether the memory's model, or its `selector`, selects what bears on a request or a remark.
@@ -102,9 +101,7 @@ def create_memory_tools(
             what would be forgotten, and goes on with `Command(resume="approve")` or "reject". That needs a graph with a
             checkpointer; False forgets at once.
         prefix: A prefix of the tools' names, for agents with two memories.
-        user_id: The default user. An authenticated user of a server overrides it.
-        tenant: The default tenant.
-        agent_id: The default agent, if memories of a user are divided by agent.
+        user_id, tenant, agent_id: The default scope. An authenticated user of a server overrides it.
 
     Raises:
         InvalidInput: There is no tool of that name, or an option does not fit.
@@ -147,7 +144,6 @@ class _MemoryTools:
     redact: Redaction
     asks_to_forget: bool
     shows_ids: bool
-    """Whether a search shows the ids by which memories can be forgotten."""
 
     def tool(self, name: ToolName, prefix: str) -> BaseTool:
         """Return the tool of a name."""
@@ -199,15 +195,14 @@ class _MemoryTools:
             if self.asks_to_forget:
                 _require_approval(whole_id, texts)
             receipt = _forget(self.memory, scope, whole_id, turns)
-            return _forgotten(receipt), receipt.model_dump(mode="json")
+            left = " Something of it is still kept elsewhere." if receipt.residue else ""
+            said = f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"
+            return said, receipt.model_dump(mode="json")
 
     @contextmanager
     def _scoped(self, config: RunnableConfig, runtime: object) -> Iterator[tuple[Scope, Run | None]]:
-        """Give the scope of the run, and report errors to the agent.
-
-        Only a `ToolRuntime` is trusted: anything else was sent by the model.
-        """
-        run = runtime if isinstance(runtime, ToolRuntime) else None
+        """Give the scope of the run, and report errors to the agent."""
+        run = runtime if isinstance(runtime, ToolRuntime) else None  # anything else was sent by the model
         try:
             yield resolve_scope(run, config, self.default), run
         except EngramError as error:
@@ -217,11 +212,7 @@ class _MemoryTools:
 def _select_by_id(
     memory: Memory, scope: Scope, short_id: str, filters: Filters | None
 ) -> tuple[str, list[Turn], list[str]]:
-    """Return the whole id of a turn or a record, the turn or all that the record cites, and the texts to forget.
-
-    Raises:
-        InvalidInput: No memory of this user that fulfils the filters has such an id, or several have.
-    """
+    """Return the whole id of a turn or a record, the turn or all that the record cites, and the texts to forget."""
     index, conditions = memory.store.index(scope), conditions_of(filters)
     turns, records = index.turns.named(short_id, conditions), index.records.named(short_id, conditions)
     ids = [*(turn.turn_id for turn in turns), *(record.record_id for record in records)]
@@ -234,11 +225,7 @@ def _select_by_id(
 
 
 def _require_approval(memory_id: str, texts: list[str]) -> None:
-    """Ask a person at an interrupt, until there is an answer.
-
-    Raises:
-        InvalidInput: They reject, or nobody can be asked, outside of a graph.
-    """
+    """Ask a person at an interrupt, until there is an answer, and go on only if they approve."""
     asked = {"action": "forget", "memory_id": memory_id, "forgets": texts, "answers": APPROVAL_ANSWERS}
     try:
         answer = interrupt(asked)
@@ -270,14 +257,7 @@ def _report_error(error: ToolException) -> str:
 
 
 def _call_id(run: Run | None, text: str) -> str | None:
-    """Return an id that is the same if a call is repeated.
-
-    The text is part of it, because some models number their calls from 0 in every turn.
-    """
+    """Return an id that is the same if a call is repeated."""
     call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
+    # The text is part of it, because some models number their calls from 0 in every turn.
     return make_id("save_memory", call_id, text) if call_id else None
-
-
-def _forgotten(receipt: ErasureReceipt) -> str:
-    left = " Something of it is still kept elsewhere." if receipt.residue else ""
-    return f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"

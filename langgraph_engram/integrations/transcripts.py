@@ -108,7 +108,7 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
         return _format_bearing(found.evidence, with_ids=with_ids)
     lines = [f"Answer: {one_line(found.answer)}"] if found.answer else []
     lines += [
-        f"[{number}] {_id_prefix(evidence) if with_ids else ''}{_lasting_mark(evidence)}{_quoted_passage(evidence)}"
+        f"[{number}] {_id_prefix(evidence) if with_ids else ''}{_quoted_passage(evidence)}"
         for number, evidence in enumerate(found.evidence, start=1)
     ]
     lead = f"{LEAD} {LASTING_LEAD}" if any(LASTING in evidence.routes for evidence in found.evidence) else LEAD
@@ -123,11 +123,7 @@ def _format_bearing(evidence: Sequence[Evidence], *, with_ids: bool) -> str:
 
 
 def redactor(redact: Redaction | None) -> Redaction:
-    """Return a caller's redaction, or none at all.
-
-    Raises:
-        InvalidInput: It is no function.
-    """
+    """Return a caller's redaction, or none at all; an error where it is no function."""
     if redact is not None and not callable(redact):
         raise InvalidInput(f"redact is {redact!r}: give a function from a text to a text")
     return redact or str
@@ -135,9 +131,11 @@ def redactor(redact: Redaction | None) -> Redaction:
 
 def _quoted_passage(evidence: Evidence) -> str:
     """Quote a passage; of several turns each by itself, so that none can speak for another."""
+    mark = "(lasting) " if LASTING in evidence.routes else ""
     if evidence.record or len(evidence.turns) < 2:
-        return quoted(evidence.text)
-    return f"{format_day(evidence.turns[0].said_at)} {' '.join(quoted(quote_turn(turn)) for turn in evidence.turns)}"
+        return f"{mark}{quoted(evidence.text)}"
+    quotes = " ".join(quoted(quote_turn(turn)) for turn in evidence.turns)
+    return f"{mark}{format_day(evidence.turns[0].said_at)} {quotes}"
 
 
 def _convert(message: BaseMessage, *, with_ids: bool) -> list[Message]:
@@ -173,10 +171,6 @@ def _without_forgetting(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 def _has_forgotten(message: BaseMessage) -> bool:
     is_done = isinstance(message, ToolMessage) and message.status == "success"
     return is_done and (message.name or "").endswith(FORGET_TOOL)
-
-
-def _lasting_mark(evidence: Evidence) -> str:
-    return "(lasting) " if LASTING in evidence.routes else ""
 
 
 def _id_prefix(evidence: Evidence) -> str:

@@ -221,7 +221,7 @@ class ChatModel:
 
 def _invalid(reply: Reply, mistake: Mistake) -> Failure:
     if reply.cut_off:
-        return Failure("too_long", f"the answer was cut off at the token limit: {mistake.reason}")
+        return Failure("too_long", f"the answer was cut off at the token limit: {mistake}")
     if reply.declined:
         return Failure("refused", "the model declined to answer")
-    return Failure("invalid", f"the answer cannot be used: {mistake.reason}")
+    return Failure("invalid", f"the answer cannot be used: {mistake}")

@@ -22,12 +22,7 @@ MAX_CONNECT_SECONDS = 10.0
 
 
 def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Model:
-    """Open a model, without a call.
-
-    Args:
-        model: "openai:NAME"; "PROVIDER:NAME" where `langchain` is installed; a chat model; or a `Model`, which is
-            returned as it is.
-        settings: Time-outs, retries and limits of a chat model.
+    """Open "openai:NAME", "PROVIDER:NAME" where `langchain` is installed, a chat model, or a `Model` as it is.
 
     Raises:
         UnknownModel: No model of that name.

@@ -36,10 +36,8 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 OMITTED_KEYS = {"title", "default"}
 """Keys of a JSON schema that cost tokens and tell a model nothing."""
-MAX_SHOWN_ANSWER = 6000
-"""Characters of an invalid answer that are shown to the model for repair."""
-MAX_ERRORS = 8
-"""Validation errors that are shown to the model for repair."""
+MAX_SHOWN_ANSWER, MAX_ERRORS = 6000, 8
+"""Characters of an invalid answer, and of its validation errors, that are shown to the model for repair."""
 REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
 END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|thinking|reasoning)>", re.S)
 """The end of a reasoning block whose opening tag the server's chat template has swallowed."""
@@ -89,7 +87,7 @@ class JsonRequest:
 
     def repair_prompt(self, messages: Sequence[BaseMessage], reply: "Reply", mistake: "Mistake") -> list[BaseMessage]:
         """Return the messages that ask for the repair of an invalid answer: the answer, the mistake and the schema."""
-        request = f"That answer cannot be used: {mistake.reason}. Answer the question again."
+        request = f"That answer cannot be used: {mistake}. Answer the question again."
         return [
             *messages,
             AIMessage(reply.text[:MAX_SHOWN_ANSWER] or "(no answer)"),
@@ -111,11 +109,8 @@ class Reply:
     declined: bool = False
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(str):
     """Why an answer is invalid, in words that a model can act on. Contains nothing of the answer."""
-
-    reason: str
 
 
 def compact_schema(shape: type[BaseModel]) -> Schema:
@@ -223,7 +218,6 @@ class RequestFailure(Failure):
     """A failure of the server or of the connection to it."""
 
     status: int | None = None
-    """The HTTP status, where there is one."""
     affects_all: bool = False
     """Whether every other question would fail the same way."""
 

@@ -59,10 +59,8 @@ class RouteGuardMiddleware:
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
         if scope.get("method") == "OPTIONS":
-            scope = {
-                **scope,
-                "headers": [header for header in scope["headers"] if header[0].lower() != PRIVATE_NETWORK],
-            }
+            headers = [header for header in scope["headers"] if header[0].lower() != PRIVATE_NETWORK]
+            scope = {**scope, "headers": headers}
         await self.app(scope, receive, send)
 
 

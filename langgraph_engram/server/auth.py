@@ -20,7 +20,6 @@ from langgraph_engram.server.inspector.visit import is_inspector_path
 from langgraph_engram.server.served_graphs import problem_of_run
 
 OWNER = "owner"
-"""The metadata key of the owner."""
 SYSTEM = {"created_by": "system"}
 """The metadata of each graph's default assistant, which everybody may use."""
 WRITE_ACTIONS = ("create", "update", "create_run")
@@ -40,15 +39,12 @@ async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
     if not CREDENTIALS.configured:
         if not is_local_request(scope):
             raise Auth.exceptions.HTTPException(401, NOT_LOCAL)
-        return _user("", authenticated=False)
+        return _user(None)
     token = token_of(scope)
     principal = CREDENTIALS.principal(token) if token else None
-    if principal is None and is_inspector_path(scope):
-        return _user("", authenticated=False)
-    if principal is None:
-        problem = WRONG_TOKEN if token else NO_TOKEN
-        raise Auth.exceptions.HTTPException(401, problem, {"WWW-Authenticate": "Bearer"})
-    return _user(identity_of(principal), authenticated=True, **dict(principal))
+    if principal is None and not is_inspector_path(scope):
+        raise Auth.exceptions.HTTPException(401, WRONG_TOKEN if token else NO_TOKEN, {"WWW-Authenticate": "Bearer"})
+    return _user(principal)
 
 
 def identity_of(principal: Principal) -> str:
@@ -61,14 +57,10 @@ def identity_of(principal: Principal) -> str:
     return f"{quote(principal.tenant, safe='')}/{quote(principal.user_id, safe='')}"
 
 
-def _user(identity: str, *, authenticated: bool, **fields: str) -> dict[str, Any]:
-    return {
-        "identity": identity,
-        "display_name": identity or "anybody on this machine",
-        "is_authenticated": authenticated,
-        "permissions": [],
-        **fields,
-    }
+def _user(principal: Principal | None) -> dict[str, Any]:
+    user = {"is_authenticated": principal is not None, "permissions": [], **dict(principal or {})}
+    identity = identity_of(principal) if principal else ""
+    return {**user, "identity": identity, "display_name": identity or "anybody on this machine"}
 
 
 @auth.on

@@ -20,16 +20,13 @@ from langgraph_engram.errors import InvalidSetting, MissingExtra
 from langgraph_engram.integrations.identity import Principal
 
 SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
-"""Algorithms that sign and verify with one secret."""
 PUBLIC_KEY_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Algorithms that verify with a public key. The two are never mixed: a public key is no secret."""
 EXAMPLE = '{"a long random token": "ana", "another one": {"user_id": "ben", "tenant": "acme"}}'
 NonEmpty = Annotated[str, Field(min_length=1)]
 TABLE = TypeAdapter(Annotated[dict[NonEmpty, NonEmpty | Principal], Field(min_length=1)])
 MAX_TOKEN_CHARACTERS = 8192
-"""Characters of a token that is looked at."""
 STUDIO_HOSTS = frozenset({"smith.langchain.com", "eu.smith.langchain.com"})
-"""The hosts of LangGraph Studio's page."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +42,10 @@ class JsonWebTokens:
         """Return the principal of a valid token, or None."""
         import jwt
 
+        required: jwt.types.Options = {"require": ["exp", "sub"]}
         try:
             claims = jwt.decode(
-                token,
-                self.key,
-                algorithms=list(self.algorithms),
-                audience=self.audience,
-                issuer=self.issuer,
-                options={"require": ["exp", "sub"]},
+                token, self.key, list(self.algorithms), required, audience=self.audience, issuer=self.issuer
             )
             return Principal.model_validate({"user_id": claims["sub"], "tenant": claims.get("tenant", "default")})
         except (jwt.PyJWTError, ValidationError, UnicodeError):

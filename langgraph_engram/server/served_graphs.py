@@ -72,7 +72,6 @@ INPUTS: Mapping[str, TypeAdapter[Any]] = {
     str(uuid5(DEFAULT_ASSISTANTS, "remember")): TypeAdapter(ServedWriteInput),
     str(uuid5(DEFAULT_ASSISTANTS, "recall")): TypeAdapter(ServedReadInput),
 }
-"""The inputs of the graphs, by their default assistants."""
 AGENT = str(uuid5(DEFAULT_ASSISTANTS, "agent"))
 """The default assistant of the agent, whose memory each run names."""
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, StoreError, UnreadableFile
-from langgraph_engram.formats.export import KIND_OF, export_schema
+from langgraph_engram.formats.export import ITEM_LINES, KIND_OF, Footer, Header
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes
@@ -22,6 +23,12 @@ pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 DOCS = Path(__file__).parent.parent.parent / "docs" / "reference"
 HOMES = {1: "Quillhaven", 2: "Brontavia", 3: "Zephyrmoor"}
 KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")
+
+
+def export_schema():
+    """Return the JSON Schema of one line of a file."""
+    schema = TypeAdapter(Header | ITEM_LINES | Footer).json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of an export", **schema}
 
 
 def open_memory(folder, encoder="hashing"):

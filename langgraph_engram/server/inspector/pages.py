@@ -9,7 +9,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -20,10 +20,9 @@ from langgraph_engram.erasure.selection import StoredScope, Target, make_target,
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.pending import cited_turns, tasks_of_runs
 from langgraph_engram.profile import HEADINGS
-from langgraph_engram.results import RecordHistory
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import Credentials, is_local_request
-from langgraph_engram.server.inspector.views import CONFLICTING, Filter, conversation_of, first_turn, page_of, states_of
+from langgraph_engram.server.inspector.views import CONFLICTING, Filter, first_turn, page_of, part_of, states_of
 from langgraph_engram.server.inspector.visit import (
     BASE,
     FORM_COOKIE,
@@ -45,6 +44,7 @@ MAX_COOKIE = 3_800
 UNKNOWN_TOKEN = "This token is not known, or no longer valid."
 LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
 MODES = {"recall": "Answer", "search": "Evidence only"}
+PAGE_TURNS = 100
 SELECTING = {**MODES, "select": "What bears on a message"}
 """What a question may return where a language model can select."""
 
@@ -66,13 +66,22 @@ def show_timeline(visit: Visit) -> Response:
 
 def show_conversation(visit: Visit) -> Response:
     """Show the turns of one session, with where its events begin."""
-    position = visit.number("at", -1)
-    conversation = conversation_of(
-        visit.sent("session"), visit.index, visit.number("page"), None if position < 0 else position
+    index, session_id, position = visit.index, visit.sent("session"), visit.number("at", -1)
+    turns = index.session_turns(session_id)
+    if not turns:
+        raise InvalidInput(f"unknown session {session_id!r}")
+    number = visit.number("page") if position < 0 else 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
+    shown, number, last = part_of(turns, number, PAGE_TURNS)
+    opening = {event.turn_ids[0]: event for event in index.session_events(session_id) if event.turn_ids}
+    return visit.page(
+        "conversation.html",
+        session_id=session_id,
+        turns=shown,
+        length=len(turns),
+        opening=opening,
+        number=number,
+        last=last,
     )
-    if not conversation.length:
-        raise InvalidInput(f"unknown session {conversation.session_id!r}")
-    return visit.page("conversation.html", conversation=conversation)
 
 
 def show_record(visit: Visit) -> Response:
@@ -80,6 +89,7 @@ def show_record(visit: Visit) -> Response:
     record_id = visit.request.path_params["record_id"]
     record, index = visit.memory.get(record_id, **visit.whose), visit.index
     history = visit.memory.history(record_id, **visit.whose)
+    named = {key for decision in history.decisions for key in (*decision.pair, decision.result_id) if key}
     return visit.page(
         "record.html",
         record=record,
@@ -88,14 +98,8 @@ def show_record(visit: Visit) -> Response:
         successor=index.records.get(record.superseded_by or ""),
         sources=cited_turns(index, [record]),
         history=history,
-        contents={named: member for named in _named_in(history) if (member := index.records.get(named))},
+        contents={key: member for key in named if (member := index.records.get(key))},
     )
-
-
-def _named_in(history: RecordHistory) -> set[str]:
-    """Return the ids of a lineage, and of all that its decisions name."""
-    decided = (record_id for decision in history.decisions for record_id in (*decision.pair, decision.result_id))
-    return {member.record_id for member in history.records}.union(filter(None, decided))
 
 
 def edit_record(visit: Visit) -> Response:
@@ -115,8 +119,7 @@ def undo_run(visit: Visit) -> Response:
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
     target, store, scope = _target(visit).of_whole_id(visit.index), visit.memory.store, Scope(**visit.whose)
-    steps = tasks_of_runs(store.pending_tasks(scope))
-    stored = StoredScope(visit.index, store.decisions(scope), steps)
+    stored = StoredScope(visit.index, store.decisions(scope), tasks_of_runs(store.pending_tasks(scope)))
     return visit.page("forget.html", target=target, erased=select_erased(stored, target))
 
 
@@ -135,9 +138,10 @@ def _target(visit: Visit) -> Target:
     return target
 
 
-def show_question(visit: Visit) -> Response:
-    """Show the form of a question."""
-    return visit.page("ask.html", query="", mode="recall", modes=_modes(visit), found=None)
+def show_question(visit: Visit, **asked: Any) -> Response:
+    """Show the form of a question, and what was asked and found."""
+    modes = SELECTING if visit.memory.selects else MODES
+    return visit.page("ask.html", modes=modes, **{"query": "", "mode": "recall", "found": None, **asked})
 
 
 def ask(visit: Visit) -> Response:
@@ -148,12 +152,7 @@ def ask(visit: Visit) -> Response:
     else:
         found = visit.memory.recall(query, **visit.whose)
     offered = [visit.index.records.get(key) for key in found.selection.offered] if found.selection else []
-    return visit.page("ask.html", query=query, mode=mode, modes=_modes(visit), found=found, offered=offered)
-
-
-def _modes(visit: Visit) -> dict[str, str]:
-    """Return what a question may return."""
-    return SELECTING if visit.memory.selects else MODES
+    return show_question(visit, query=query, mode=mode, found=found, offered=offered)
 
 
 def show_profile(visit: Visit) -> Response:
@@ -258,9 +257,7 @@ PAGES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/sign-out", sign_out),
     ("GET", "/style.css", send_style),
 )
-"""Method, path below `BASE`, and what answers."""
-ELSEWHERE: tuple[str, str, Handler] = ("GET", "/{path:path}", find_no_page)
-"""Whatever none of these answers."""
+"""Method, path below `BASE`, and what answers; `find_no_page` answers whatever none of these does."""
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
@@ -277,7 +274,7 @@ def inspector_routes(memory: "Callable[[], Memory]", credentials: Credentials) -
     """Return the routes of the inspector, below `BASE`; without credentials, for requests from this machine only."""
     return [
         Route(BASE + path, _Endpoint(handler, memory, credentials).respond, methods=[method], name=handler.__name__)
-        for method, path, handler in (*PAGES, ELSEWHERE)
+        for method, path, handler in (*PAGES, ("GET", "/{path:path}", find_no_page))
     ]
 
 

@@ -5,12 +5,12 @@ whatever the memory holds.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langgraph_engram.schema import Event, Record, Synthesis, Turn
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
@@ -18,11 +18,8 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
-PAGE_TURNS = 100
-"""Turns of a conversation on one page."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
-SYNTHESIS = "synthesis"
 
 Item = Record | Synthesis
 Listed = TypeVar("Listed")
@@ -33,7 +30,6 @@ class Filter:
     """Which items are listed; an empty field leaves nothing out."""
 
     kind: str = ""
-    """What `kind_of` returns."""
     status: str = ""
     """A status, or `CONFLICTING`."""
     text: str = ""
@@ -64,37 +60,6 @@ class SessionView:
 
 
 @dataclass(frozen=True)
-class Page:
-    """One page of the timeline."""
-
-    sessions: list[SessionView]
-    number: int
-    """From 1."""
-    pages: int
-    found: int
-    """Items on all pages."""
-    kinds: Mapping[str, int]
-    """How many items there are of each kind, filtered or not."""
-    states: Mapping[str, int]
-    """How many items are in each state, filtered or not."""
-    continued: Event | None
-    """The event with which the page before ends."""
-
-
-@dataclass(frozen=True)
-class Conversation:
-    """A page of the turns of one session."""
-
-    session_id: str
-    turns: Sequence[Turn]
-    opening: Mapping[str, Event]
-    """The events of the session, by the turn that each begins with."""
-    number: int
-    pages: int
-    length: int
-
-
-@dataclass(frozen=True)
 class _Entry:
     """One line of the timeline: an item under its event and session, or an event or a session without items."""
 
@@ -106,7 +71,7 @@ class _Entry:
 def kind_of(item: Item) -> str:
     """Return the kind of an item in one word: its type where it has one, else what it is."""
     if isinstance(item, Synthesis):
-        return SYNTHESIS
+        return "synthesis"
     return item.kind if item.is_passage else item.memory_type or item.kind
 
 
@@ -116,33 +81,27 @@ def states_of(item: Item, index: ScopeIndex) -> list[str]:
     return [item.status, *([CONFLICTING] if conflicts else [])]
 
 
-def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
-    """Return a page of the timeline by its number from 1; the last one where there are not so many."""
+def page_of(index: ScopeIndex, wanted: Filter, number: int) -> dict[str, Any]:
+    """Return a page of the timeline by its number from 1, as its template takes it; the last where there are fewer.
+
+    The items of each kind and in each state are counted filtered or not; `continued` is the event with which the page
+    before ends.
+    """
     items: list[Item] = [*index.records.items, *index.syntheses.items]
     states = {id(item): states_of(item, index) for item in items}
     listed = [item for item in items if wanted.accepts(item, states[id(item)])]
-    sessions = {view.session_id: view for view in _sessions(index.turns.items)}
+    sessions = _sessions(index.turns.items)
     entries = _entries(index, listed, sessions, wanted)
-    shown, number, pages = _part(entries, number, PAGE_ITEMS)
-    return Page(
-        sessions=_grouped(shown, sessions),
-        number=number,
-        pages=pages,
-        found=len(listed),
-        kinds=Counter(kind_of(item) for item in items),
-        states=Counter(state for names in states.values() for state in names),
-        continued=entries[(number - 1) * PAGE_ITEMS - 1].event if number > 1 else None,
-    )
-
-
-def conversation_of(session_id: str, index: ScopeIndex, number: int, position: int | None = None) -> Conversation:
-    """Return a page of a session by its number from 1, or by the position of a turn; the last where there is none."""
-    turns = index.session_turns(session_id)
-    opening = {event.turn_ids[0]: event for event in index.session_events(session_id) if event.turn_ids}
-    if position is not None:
-        number = 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
-    shown, number, pages = _part(turns, number, PAGE_TURNS)
-    return Conversation(session_id, shown, opening, number, pages, len(turns))
+    shown, number, pages = part_of(entries, number, PAGE_ITEMS)
+    return {
+        "sessions": _grouped(shown, sessions),
+        "number": number,
+        "pages": pages,
+        "found": len(listed),
+        "kinds": Counter(kind_of(item) for item in items),
+        "states": Counter(state for names in states.values() for state in names),
+        "continued": entries[(number - 1) * PAGE_ITEMS - 1].event if number > 1 else None,
+    }
 
 
 def first_turn(event: Event, index: ScopeIndex) -> int:
@@ -151,7 +110,7 @@ def first_turn(event: Event, index: ScopeIndex) -> int:
     return turn.seq if turn else 0
 
 
-def _part(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
+def part_of(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[Listed], int, int]:
     """Return a page of items by its number from 1, the last one where there are not so many; its number; how many."""
     pages = max(1, -(-len(items) // size))
     number = min(max(number, 1), pages)
@@ -164,16 +123,18 @@ def _searched_text(item: Item) -> str:
     return " ".join([item.content, item.reason, item.purpose, item.location, item.time_text, *item.keywords])
 
 
-def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
-    """Yield each session with its length and its beginning."""
+def _sessions(turns: Iterable[Turn]) -> dict[str, SessionView]:
+    """Return each session with its length and its beginning."""
     by_session: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         by_session[turn.session_id].append(turn)
-    for session_id, said in by_session.items():
-        times = (turn.said_at for turn in said if turn.said_at)
-        yield SessionView(
-            session_id, len(said), min(times, key=lambda moment: epoch_seconds(moment, -inf), default=None)
-        )
+    times = {name: filter(None, (turn.said_at for turn in said)) for name, said in by_session.items()}
+    starts = {name: min(moments, key=_seconds, default=None) for name, moments in times.items()}
+    return {name: SessionView(name, len(said), starts[name]) for name, said in by_session.items()}
+
+
+def _seconds(moment: datetime | None) -> float:
+    return epoch_seconds(moment, -inf)
 
 
 def _entries(
@@ -188,7 +149,7 @@ def _entries(
 
     def start_of(entry: _Entry) -> tuple[float, str]:
         view = sessions.get(entry.session_id)
-        return epoch_seconds(view.started_at if view else None, -inf), entry.session_id
+        return _seconds(view.started_at if view else None), entry.session_id
 
     entries.sort(key=_place)
     return sorted(entries, key=start_of, reverse=True)
@@ -198,7 +159,7 @@ def _entry_of(item: Item, index: ScopeIndex) -> _Entry:
     """Return an item under its event and session; a synthesis under those of the newest record it covers."""
     record = item if isinstance(item, Record) else None
     if isinstance(item, Synthesis):
-        covered = [found for record_id in item.covered_record_ids if (found := index.records.get(record_id))]
+        covered = filter(None, map(index.records.get, item.covered_record_ids))
         record = max(covered, key=RECORDS.sort_key, default=None)
     event = index.events.get(record.event_id) if record else None
     if event:

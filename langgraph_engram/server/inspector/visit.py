@@ -33,10 +33,8 @@ CITATION = re.compile(r"(\[\d{1,3}\])")
 TOKEN_COOKIE = "engram_token"
 """Holds the token of who signed in; sent to these pages alone, and hidden from scripts."""
 FORM_COOKIE = "engram_form"
-"""Holds what each form repeats."""
 FORM_FIELD = "form_token"
 MAX_FORM = 1_000_000
-"""Bytes of a form, at most."""
 OWN_SITE = ("same-origin", "none")
 """What browsers send as `Sec-Fetch-Site` for a form of this very page, or one sent by hand."""
 NOTICES = {
@@ -60,7 +58,6 @@ class Visit:
     credentials: Credentials
     principal: Principal | None
     scope: Scope | None
-    """None where nobody is named."""
     open_memory: "Callable[[], Memory]"
 
     @property
@@ -90,9 +87,8 @@ class Visit:
 
     def url(self, path: str = "", /, **query: object) -> str:
         """Return the address of a page about the same memory; empty values are left out."""
-        known = {
-            name: str(value) for name, value in (*self._named().items(), *query.items()) if value not in (None, "")
-        }
+        named = {**self._named(), **query}
+        known = {name: str(value) for name, value in named.items() if value not in (None, "")}
         return self.base + path + (f"?{urlencode(known)}" if known else "")
 
     @property
@@ -129,13 +125,8 @@ class Visit:
         if self.scope is None:
             return {}
         agent = {"agent": self.scope.agent_id or ""}
-        if self.principal:
-            return agent
-        return {
-            "user": self.scope.user_id,
-            "tenant": self.scope.tenant if self.scope.tenant != "default" else "",
-            **agent,
-        }
+        tenant = "" if self.scope.tenant == "default" else self.scope.tenant
+        return agent if self.principal else {"user": self.scope.user_id, "tenant": tenant, **agent}
 
 
 def is_inspector_path(scope: Mapping[str, Any]) -> bool:
