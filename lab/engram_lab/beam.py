@@ -5,13 +5,12 @@ and name the messages that their answers rest on. Answers are judged by rubrics 
 """
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Unpack
 
 from engram_lab.conversations import AnsweredLine, Keeping, measure, require_questions
 from engram_lab.datasets import BeamQuestion, read_beam
 from engram_lab.evidence_scores import evidence_recall, quote_recall
-from engram_lab.harness import Setup, mean, mean_at_budgets, split_by_answer
+from engram_lab.harness import Figures, Setup, StrPath, mean, mean_at_budgets, split_by_answer
 
 BUDGETS = (500, 1000, 2000, 4000, 8000)
 """Tokens; evidence is measured at each."""
@@ -21,9 +20,7 @@ class BeamLine(BeamQuestion, AnsweredLine):
     """One question, what was found for it at each budget, and what was answered."""
 
 
-def run_beam(
-    path: str | PathLike[str], setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]
-) -> dict[str, object]:
+def run_beam(path: StrPath, setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]) -> Figures:
     """Measure a memory on a BEAM file."""
     chats = read_beam(path)[:limit]
     require_questions(chats, path, limit)
@@ -34,14 +31,14 @@ def run_beam(
     return run.report(compute(run.lines), counts=counts)
 
 
-def compute(lines: Sequence[BeamLine]) -> dict[str, object]:
+def compute(lines: Sequence[BeamLine]) -> Figures:
     """Compute every figure of a run's lines, in all and by ability."""
     abilities = sorted({line.question_type for line in lines})
     by_category = {name: _score([line for line in lines if line.question_type == name]) for name in abilities}
     return {**_score(lines), "by_category": by_category}
 
 
-def _score(lines: Sequence[BeamLine]) -> dict[str, object]:
+def _score(lines: Sequence[BeamLine]) -> Figures:
     """Score some questions together; those without sources have no recall."""
     quoted, _ = split_by_answer(lines)
     return {

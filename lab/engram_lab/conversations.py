@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike
 from typing import Generic, TypedDict, TypeVar
 
 from engram_lab.datasets import Conversation, Q
@@ -13,9 +12,11 @@ from engram_lab.harness import (
     MEDIAN,
     NEARLY_ALL,
     WRITTEN,
+    Figures,
     Progress,
     RecallFigures,
     Setup,
+    StrPath,
     WriteFigures,
     cost_by_breadth,
     cost_by_node,
@@ -40,7 +41,7 @@ Line = TypeVar("Line", bound=AnsweredLine)
 class Keeping(TypedDict, total=False):
     """How a run is made and kept."""
 
-    out: str | PathLike[str] | None
+    out: StrPath | None
     """A folder for the memories and for `questions.jsonl`, one line a question, from which every figure can be
     recomputed. A run that was cut short goes on there; with a higher limit, one that was not."""
     concurrency: int
@@ -61,7 +62,7 @@ class Measured(Generic[Line]):
 
     def report(
         self, figures: Mapping[str, object], seconds: Mapping[str, object] = {}, counts: Mapping[str, object] = {}
-    ) -> dict[str, object]:
+    ) -> Figures:
         """Return figures of the lines beside what the run was, cost and took, as plain JSON.
 
         Rates are in [0, 1], times in seconds; None stands for what does not apply.
@@ -93,7 +94,7 @@ class Measured(Generic[Line]):
 
 def measure(
     command: str,
-    path: str | PathLike[str],
+    path: StrPath,
     setup: Setup,
     conversations: Sequence[Conversation[Q]],
     kind: type[Line],
@@ -101,7 +102,7 @@ def measure(
     *,
     budgets: Sequence[int] = BUDGETS,
     one_by_one: bool = True,
-    out: str | PathLike[str] | None = None,
+    out: StrPath | None = None,
     concurrency: int = 1,
     progress: Progress | None = None,
 ) -> Measured[Line]:
@@ -167,7 +168,7 @@ class _Asking(Generic[Q, Line]):
             yield memory
 
 
-def require_questions(conversations: Sequence[Conversation[Q]], path: str | PathLike[str], limit: int | None) -> None:
+def require_questions(conversations: Sequence[Conversation[Q]], path: StrPath, limit: int | None) -> None:
     """Check that there is something to ask, before anything is written."""
     if not any(conversation.questions for conversation in conversations):
         raise InvalidInput(f"no question to ask: {path} has none that is measured, or limit {limit!r} leaves none")

@@ -7,6 +7,7 @@ model an answer is quotes, one a line, and counts as right where a quote is from
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate, takewhile
 
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.results import Recollection, count_tokens
@@ -52,14 +53,8 @@ def to_passage(evidence: Evidence) -> Passage:
 
 def fit_budget(passages: Sequence[Passage], budget: int) -> list[Passage]:
     """Return the longest ranked prefix whose texts together fit."""
-    left = budget
-    fitting: list[Passage] = []
-    for passage in passages:
-        left -= count_tokens(passage.text)
-        if left < 0:
-            break
-        fitting.append(passage)
-    return fitting
+    totals = accumulate(count_tokens(passage.text) for passage in passages)
+    return [passage for passage, _ in takewhile(lambda pair: pair[1] <= budget, zip(passages, totals, strict=True))]
 
 
 @lru_cache(maxsize=50_000)

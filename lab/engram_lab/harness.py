@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from os import PathLike
 from time import perf_counter
 from typing import Self, TypeVar, get_args
 
@@ -18,7 +19,7 @@ from engram_lab.evidence_scores import BUDGETS, SHOWN, Passage, fit_budget, quot
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import CITATION
-from langgraph_engram.results import Receipt, Recollection, Usage, UsageEntry, count_tokens
+from langgraph_engram.results import Recollection, Usage, UsageEntry, count_tokens
 from langgraph_engram.schema import Breadth, Evidence, Frozen
 
 MEDIAN, NEARLY_ALL = 50, 95
@@ -30,6 +31,9 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 RESAMPLES_AT_ONCE = 100
 
+StrPath = str | PathLike[str]
+Figures = dict[str, object]
+"""Figures by name, nested, as plain JSON."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how much is done, and how much there is."""
 MemoryOpener = Callable[[str], AbstractContextManager[Memory]]
@@ -57,7 +61,7 @@ class Setup:
         """Return the names, under those of the command line's JSON."""
         return {"preset": self.preset, "writer": self.writer, "model": self.reader, "encoder": self.encoder}
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> Figures:
         """Return what a run that is continued must share with the one before it."""
         return {**self.names(), "settings": self.settings}
 
@@ -67,7 +71,7 @@ def cost(usages: Collection[Usage | UsageEntry]) -> dict[str, int]:
     return {name: sum(getattr(usage, name) for usage in usages) for name in COSTS}
 
 
-def cost_by_node(usages: Sequence[Usage]) -> dict[str, object]:
+def cost_by_node(usages: Sequence[Usage]) -> Figures:
     """Return what runs cost together, in all and by node."""
     entries = [entry for usage in usages for entry in usage.by_node]
     nodes = dict.fromkeys(entry.node for entry in entries)
@@ -86,19 +90,8 @@ class WriteFigures(Frozen):
     peak_memory_mib: int = 0
     """Of the whole process, up to the end of the write."""
 
-    @classmethod
-    def of_receipt(cls, receipt: Receipt, seconds: float, processor_seconds: float) -> Self:
-        """Return the figures of a write that has just ended."""
-        return cls(
-            counts={name: getattr(receipt, name) for name in WRITTEN},
-            usage=receipt.usage,
-            seconds=seconds,
-            processor_seconds=processor_seconds,
-            peak_memory_mib=_peak_memory_mib(),
-        )
 
-
-def _peak_memory_mib() -> int:
+def peak_memory_mib() -> int:
     """Return the most memory that the process has held; 0 where the system does not say."""
     if sys.platform == "win32":
         return 0
@@ -210,7 +203,7 @@ def plain_answer(answer: str | None) -> str:
     return CITATION.sub("", answer or "").strip()
 
 
-def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+def recall_times(lines: Sequence[AnswerFigures]) -> Figures:
     """Return the percentiles of the seconds of an answer, and of each step over the answers that took it."""
     steps = dict.fromkeys(step for line in lines for step in line.step_seconds)
     by_step = {step: [line.step_seconds[step] for line in lines if step in line.step_seconds] for step in steps}
@@ -222,7 +215,7 @@ def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
     }
 
 
-def cost_by_breadth(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+def cost_by_breadth(lines: Sequence[AnswerFigures]) -> Figures:
     """Return what an answer costs that needs one thing, and each kind of whole: medians of calls and prompt tokens."""
     groups = {name: [line.read for line in lines if line.breadth == name] for name in get_args(Breadth)}
     return {

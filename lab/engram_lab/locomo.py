@@ -4,14 +4,13 @@ Each sample has a memory of its own, and is its user. Evidence comes from `searc
 """
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Unpack
 
 from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold
 from engram_lab.conversations import AnsweredLine, Keeping, measure, require_questions
 from engram_lab.datasets import CATEGORIES, LocomoQuestion, read_locomo
 from engram_lab.evidence_scores import SHOWN, all_evidence_recall, answer_token_recall, evidence_recall, quote_recall
-from engram_lab.harness import MEDIAN, Setup, mean, mean_at_budgets, percentile, split_by_answer
+from engram_lab.harness import MEDIAN, Figures, Setup, StrPath, mean, mean_at_budgets, percentile, split_by_answer
 from langgraph_engram.results import count_tokens
 
 
@@ -19,9 +18,7 @@ class LocomoLine(LocomoQuestion, AnsweredLine):
     """One question, what was found for it at each budget, and what was answered."""
 
 
-def run_locomo(
-    path: str | PathLike[str], setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]
-) -> dict[str, object]:
+def run_locomo(path: StrPath, setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]) -> Figures:
     """Measure a memory on a LoCoMo file."""
     samples = read_locomo(path, limit)
     require_questions(samples, path, limit)
@@ -29,14 +26,14 @@ def run_locomo(
     return run.report(compute(run.lines))
 
 
-def compute(lines: Sequence[LocomoLine]) -> dict[str, object]:
+def compute(lines: Sequence[LocomoLine]) -> Figures:
     """Compute every figure of a run's lines, in all and by category."""
     categories = {category: [line for line in lines if line.category == category] for category in CATEGORIES}
     by_category = {str(category): _score(of_category) for category, of_category in categories.items()}
     return {**_score(lines), "by_category": by_category}
 
 
-def _score(lines: Sequence[LocomoLine]) -> dict[str, object]:
+def _score(lines: Sequence[LocomoLine]) -> Figures:
     """Score some questions together: answers of a language model by their words, quotes by the turns they are from.
 
     `shown_tokens` is the median of the tokens that a search shows without a budget of its own.

@@ -6,7 +6,6 @@ Evidence comes from `search`, answers from `recall`. Questions that have no answ
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from os import PathLike
 from typing import Unpack
 
 from nltk.metrics import f_measure, precision, recall
@@ -21,7 +20,7 @@ from engram_lab.evidence_scores import (
     quote_recall,
     session_recall,
 )
-from engram_lab.harness import Setup, mean, mean_at_budgets, split_by_answer
+from engram_lab.harness import Figures, Setup, StrPath, mean, mean_at_budgets, split_by_answer
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
@@ -49,9 +48,7 @@ class LongMemEvalLine(LongMemEvalQuestion, AnsweredLine):
     intent: QuestionIntent
 
 
-def run_longmemeval(
-    path: str | PathLike[str], setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]
-) -> dict[str, object]:
+def run_longmemeval(path: StrPath, setup: Setup, *, limit: int | None = None, **keeping: Unpack[Keeping]) -> Figures:
     """Measure a memory on a LongMemEval file."""
     items = read_longmemeval(path)[:limit]
     if not items:
@@ -60,7 +57,7 @@ def run_longmemeval(
     asked = [] if setup.intent_model else items
     by_rules = {item.name: read_intent(rules, item.questions[0], item.asked_at) for item in asked}
 
-    def intent_of(item: Conversation[LongMemEvalQuestion], question: LongMemEvalQuestion) -> dict[str, object]:
+    def intent_of(item: Conversation[LongMemEvalQuestion], question: LongMemEvalQuestion) -> Figures:
         return {"intent": by_rules.get(item.name) or read_intent(setup.intent_model or rules, question, item.asked_at)}
 
     haystacks = [item for item in items if item.sessions]
@@ -80,7 +77,7 @@ def read_intent(model: Model, question: LongMemEvalQuestion, asked_at: datetime 
     )
 
 
-def compute(lines: Sequence[LongMemEvalLine]) -> dict[str, object]:
+def compute(lines: Sequence[LongMemEvalLine]) -> Figures:
     """Compute every figure of a run's lines, in all and by type of question."""
     answerable = [line for line in lines if not line.unanswerable]
     figures, kinds = _score(answerable), sorted({line.question_type for line in answerable})
@@ -105,7 +102,7 @@ def score_trigger(intents: Iterable[QuestionIntent]) -> dict[str, float | None]:
     return {**ratios, "questions": len(read), "positives": len(asking)}
 
 
-def _score(lines: Sequence[LongMemEvalLine]) -> dict[str, object]:
+def _score(lines: Sequence[LongMemEvalLine]) -> Figures:
     """Score some questions that have an answer together. Words are those of answers that are no rubric."""
     textual = [line for line in lines if line.question_type != PREFERENCE_TYPE]
     quoted, _ = split_by_answer(lines)

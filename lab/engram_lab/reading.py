@@ -9,7 +9,6 @@ short compares them on the same questions.
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from os import PathLike
 from statistics import fmean
 from time import perf_counter
 from typing import ClassVar
@@ -21,9 +20,11 @@ from engram_lab.datasets import CATEGORIES, Conversation, LocomoQuestion, read_l
 from engram_lab.harness import (
     MEDIAN,
     AnswerFigures,
+    Figures,
     Progress,
     Setup,
     ShownFigures,
+    StrPath,
     bootstrap_interval,
     cost_by_node,
     mean,
@@ -82,16 +83,16 @@ class ReadingLine(AnswerFigures, KeyedLine):
 
 
 def run_reading(
-    path: str | PathLike[str],
+    path: StrPath,
     setups: Sequence[Setup],
     *,
     sample_id: str | None = None,
     most: int = QUESTIONS,
-    out: str | PathLike[str] | None = None,
+    out: StrPath | None = None,
     full: bool = False,
     concurrency: int = 1,
     progress: Progress | None = None,
-) -> dict[str, object]:
+) -> Figures:
     """Measure a model on one conversation of a LoCoMo file."""
     sample = _select_sample(read_locomo(path), sample_id)
     questions = draw_questions(sample.questions, most)
@@ -201,7 +202,7 @@ def _select_sample(samples: Sequence[Sample], sample_id: str | None) -> Sample:
     return samples[0] if sample_id is None else named[sample_id]
 
 
-def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:
+def compare(lines: Sequence[ReadingLine]) -> dict[str, Figures]:
     """Return the figures of each reader by its name; rates in [0, 1], medians of a question.
 
     `over_turns` and `over_gold` are by how much its `f1_locomo` is above that of plain turns and of the turns that hold
@@ -221,7 +222,7 @@ def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:
     }
 
 
-def _figures(lines: Sequence[ReadingLine]) -> dict[str, object]:
+def _figures(lines: Sequence[ReadingLine]) -> Figures:
     by_category = {category: [line for line in lines if line.category == category] for category in CATEGORIES}
     calls = [line.read.calls for line in lines]
     return {

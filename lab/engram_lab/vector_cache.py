@@ -14,8 +14,6 @@ from langgraph_engram.embeddings.base import Encoder, Vectors
 
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]")
 KEY_BYTES = 16
-KEYS_PER_QUERY = 500
-"""SQLite bounds the number of variables of a query."""
 LOCK_SECONDS = 60.0
 """Longest wait for another process that writes to the file."""
 
@@ -57,10 +55,7 @@ class VectorCache:
             self._database.close()
 
     def _load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        rows: dict[bytes, bytes] = {}
-        for start in range(0, len(keys), KEYS_PER_QUERY):
-            batch = keys[start : start + KEYS_PER_QUERY]
-            query = f"SELECT key, row FROM vectors WHERE key IN ({','.join('?' * len(batch))})"
-            with self._lock:
-                rows |= dict(self._database.execute(query, batch))
-        return rows
+        query = "SELECT key, row FROM vectors WHERE key = ?"
+        with self._lock:
+            found = [self._database.execute(query, [key]).fetchone() for key in keys]
+        return dict(row for row in found if row)

@@ -52,10 +52,7 @@ def read_locomo(path: Path) -> list[LabelledConversation]:
     """Read a LoCoMo file. The turns that its trick questions were made from do not answer them."""
     samples = datasets.read_locomo(path, categories=(*CATEGORIES, UNANSWERABLE))
     return [
-        LabelledConversation(
-            sample.name, sample.sessions, [_locomo_question(question) for question in sample.questions]
-        )
-        for sample in samples
+        LabelledConversation(talk.name, talk.sessions, [*map(_locomo_question, talk.questions)]) for talk in samples
     ]
 
 
