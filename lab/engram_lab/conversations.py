@@ -9,8 +9,6 @@ from typing import Generic, TypedDict, TypeVar
 from engram_lab.datasets import Conversation, Q
 from engram_lab.evidence_scores import BUDGETS
 from engram_lab.harness import (
-    MEDIAN,
-    NEARLY_ALL,
     WRITTEN,
     Figures,
     Progress,
@@ -22,7 +20,7 @@ from engram_lab.harness import (
     cost_by_node,
     mean,
     measure_recall,
-    percentile,
+    percentiles,
     recall_times,
     shown_means,
 )
@@ -47,7 +45,6 @@ class Keeping(TypedDict, total=False):
     concurrency: int
     """How many questions are asked at once. Seconds are those of questions that share the machine."""
     progress: Progress | None
-    """Called with each step."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,6 @@ class Measured(Generic[Line]):
 
     setup: Setup
     resumed: int
-    """Lines that were there before."""
     lines: list[Line]
     written: list[WriteFigures]
 
@@ -67,7 +63,6 @@ class Measured(Generic[Line]):
 
         Rates are in [0, 1], times in seconds; None stands for what does not apply.
         """
-        searched = [line.read_seconds for line in self.lines]
         return {
             **self.setup.names(),
             "resumed": self.resumed,
@@ -81,8 +76,7 @@ class Measured(Generic[Line]):
             "seconds": {
                 "write": sum(write.seconds for write in self.written),
                 "write_processor": sum(write.processor_seconds for write in self.written),
-                "read_p50": percentile(searched, MEDIAN),
-                "read_p95": percentile(searched, NEARLY_ALL),
+                **percentiles([line.read_seconds for line in self.lines], "read_"),
                 **recall_times(self.lines),
                 **seconds,
             },

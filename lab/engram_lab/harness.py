@@ -48,9 +48,7 @@ class Setup:
     open_reader: MemoryOpener
     preset: str = ""
     writer: str = ""
-    """The model that writes."""
     reader: str = ""
-    """The model that answers."""
     encoder: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Everything else that decides what is written and answered, as JSON."""
@@ -109,9 +107,7 @@ class ShownFigures(Frozen):
     raw_passages: int = 0
     """Events, units, or runs of turns, as they were said."""
     raw_turns: int = 0
-    """The turns in them."""
     tokens: int = 0
-    """Tokens of the passages' texts."""
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence]) -> Self:
@@ -139,9 +135,7 @@ class AnswerFigures(Frozen):
     read: Usage = Usage()
     """What the answer cost."""
     recall_seconds: float = 0.0
-    """Seconds of the answer."""
     step_seconds: dict[str, float] = {}
-    """The same by step."""
 
 
 class RecallFigures(AnswerFigures):
@@ -207,12 +201,8 @@ def recall_times(lines: Sequence[AnswerFigures]) -> Figures:
     """Return the percentiles of the seconds of an answer, and of each step over the answers that took it."""
     steps = dict.fromkeys(step for line in lines for step in line.step_seconds)
     by_step = {step: [line.step_seconds[step] for line in lines if step in line.step_seconds] for step in steps}
-    taken = _percentiles([line.recall_seconds for line in lines])
-    return {
-        "recall_p50": taken["p50"],
-        "recall_p95": taken["p95"],
-        "recall_by_step": {step: _percentiles(seconds) for step, seconds in by_step.items()},
-    }
+    taken = percentiles([line.recall_seconds for line in lines], "recall_")
+    return {**taken, "recall_by_step": {step: percentiles(seconds) for step, seconds in by_step.items()}}
 
 
 def cost_by_breadth(lines: Sequence[AnswerFigures]) -> Figures:
@@ -228,8 +218,9 @@ def cost_by_breadth(lines: Sequence[AnswerFigures]) -> Figures:
     }
 
 
-def _percentiles(seconds: Sequence[float]) -> dict[str, float | None]:
-    return {"p50": percentile(seconds, MEDIAN), "p95": percentile(seconds, NEARLY_ALL)}
+def percentiles(seconds: Sequence[float], prefix: str = "") -> dict[str, float | None]:
+    """Return the median and the 95th percentile."""
+    return {f"{prefix}p50": percentile(seconds, MEDIAN), f"{prefix}p95": percentile(seconds, NEARLY_ALL)}
 
 
 def shown_means(lines: Sequence[AnswerFigures]) -> dict[str, float | None]:

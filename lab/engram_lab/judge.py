@@ -54,9 +54,8 @@ class AnswerLine(JudgedAnswer):
         """Return what identifies the answer in its file."""
         if self.question_id:
             return (self.reader, self.question_id)
-        if self.rubric:
-            return (self.reader, self.sample, self.question_type, self.index or 0)
-        return (self.reader, self.sample, self.index or 0)
+        ability = (self.question_type,) if self.rubric else ()
+        return (self.reader, self.sample, *ability, self.index or 0)
 
     @property
     def kind(self) -> str:

@@ -58,7 +58,6 @@ TURNS, GOLD, FULL = "turns", "gold", "full"
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
-"""Answers a question from what it is shown."""
 Scores = Mapping[int, float]
 """The score of each question, by its index."""
 

@@ -44,7 +44,6 @@ class KeyedLine(Frozen):
     """A line of a run, which one question alone has."""
 
     KEY: ClassVar[tuple[str, ...]]
-    """The fields that identify the question."""
 
     @property
     def key(self) -> LineKey:

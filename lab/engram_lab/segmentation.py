@@ -30,7 +30,6 @@ ANSWERING = frozenset({"assistant", "system", "wizard"})
 LEAST_TURNS = 2
 """Turns of a dialogue that can hold a boundary."""
 LEAST_WINDOW = 2
-"""Turns of a window at least."""
 USER = "bench"
 Scores = dict[str, float]
 

@@ -105,11 +105,8 @@ def among(background: Sequence[Session], own: Sequence[Session]) -> list[Session
 def _session(person: dict[str, Any], number: int) -> Session:
     session = person["sessions"][number]
     turns = [
-        {"external_id": turn["id"], "text": turn["text"], "said_at": f"{session['time']}+00:00", **_speaker(turn)}
+        {"external_id": turn["id"], "text": turn["text"], "said_at": f"{session['time']}+00:00"}
+        | {name: turn[name] for name in ("speaker", "role") if name in turn}
         for turn in session["turns"]
     ]
     return Session(f"{person['id']}-{number}", to_messages(turns))
-
-
-def _speaker(turn: dict[str, Any]) -> dict[str, str]:
-    return {"speaker": turn["speaker"]} if "speaker" in turn else {"role": turn["role"]}

@@ -31,7 +31,6 @@ class Example:
     cuts: list[int]
     """For each gap, 1 where a segment ends before it."""
     weight: float
-    """The weight of each gap."""
     only_last: bool = False
     """Whether only the last gap is learned from."""
 

@@ -39,7 +39,6 @@ COHERENCE_FEATURES = (
 )  # fmt: skip
 """The features that tell how a gap coheres, whatever the kind of its turns."""
 FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
-"""The features of each model, by the file of its weights."""
 
 
 def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:

@@ -137,7 +137,6 @@ READERS: Mapping[str, Callable[[Path], list[LabelledConversation]]] = {
     "evidence": read_evidence,
     "conversations": read_conversations,
 }
-"""The reader of each kind of file."""
 
 
 def with_foreign_questions(conversations: Sequence[LabelledConversation], most: int) -> list[LabelledConversation]:
