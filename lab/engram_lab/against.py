@@ -149,7 +149,7 @@ def run_against(
     names: Sequence[str],
     *,
     texts: int,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Figures:
     """Store the same texts in each memory, and ask each for the same ones.
 

@@ -44,7 +44,7 @@ class Keeping(TypedDict, total=False):
     recomputed. A run that was cut short goes on there; with a higher limit, one that was not."""
     concurrency: int
     """How many questions are asked at once. Seconds are those of questions that share the machine."""
-    progress: Progress | None
+    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def measure(
     one_by_one: bool = True,
     out: StrPath | None = None,
     concurrency: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Measured[Line]:
     """Write the conversations of a file and ask their questions; `more` gives further fields of a line.
 
@@ -132,7 +132,7 @@ class _Asking(Generic[Q, Line]):
     conversations: Mapping[str, Conversation[Q]]
     ask: Callable[[Memory, Conversation[Q], Q], Line]
     concurrency: int
-    progress: Progress | None
+    progress: Progress
 
     def one_by_one(self) -> None:
         for name, conversation in self.conversations.items():

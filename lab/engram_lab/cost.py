@@ -58,7 +58,7 @@ class CountingModel(RuleModel):
         return LLMResult(answer, result.usage.model_copy(update=cost), result.failure)
 
 
-def run_cost(path: StrPath, open_memory: ModelMemoryOpener, progress: Progress | None = None) -> Figures:
+def run_cost(path: StrPath, open_memory: ModelMemoryOpener, progress: Progress = None) -> Figures:
     """Write every conversation of a LoCoMo file, each as a user of its own, and count.
 
     Returns:

@@ -74,7 +74,7 @@ class FoundLine(Frozen):
     """By the ranking and the tokens that are shown of it: "engram 250", "turns 500"."""
 
 
-def run_floor(sets: Sets, open_memory: MemoryOpener, progress: Progress | None = None) -> Rows:
+def run_floor(sets: Sets, open_memory: MemoryOpener, progress: Progress = None) -> Rows:
     """Measure evidence at equal tokens: a row for each data set, for what is hard in it, and for each type."""
     rows: Rows = {}
     for name, conversations in sets.items():
@@ -94,7 +94,7 @@ def below_floor(rows: Rows, names: Iterable[str]) -> list[str]:
 
 
 def search_all(
-    conversations: Sequence[Conversation[Asked]], open_memory: MemoryOpener, progress: Progress | None = None
+    conversations: Sequence[Conversation[Asked]], open_memory: MemoryOpener, progress: Progress = None
 ) -> list[FoundLine]:
     """Remember each conversation, and search it for all that is asked."""
     lines: list[FoundLine] = []

@@ -34,8 +34,8 @@ RESAMPLES_AT_ONCE = 100
 StrPath = str | PathLike[str]
 Figures = dict[str, object]
 """Figures by name, nested, as plain JSON."""
-Progress = Callable[[str, int, int], None]
-"""Called with the current step, how much is done, and how much there is."""
+Progress = Callable[[str, int, int], None] | None
+"""Called with the current step, how much is done, and how much there is; None where nobody looks."""
 MemoryOpener = Callable[[str], AbstractContextManager[Memory]]
 """Opens a memory in the folder it is given; leaving the context closes it."""
 

@@ -115,7 +115,7 @@ def run_judge(
     *,
     errors: StrPath | None = None,
     concurrency: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Figures:
     """Judge the answers of a run, those without a verdict of this judge."""
     path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)

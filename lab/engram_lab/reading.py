@@ -90,7 +90,7 @@ def run_reading(
     out: StrPath | None = None,
     full: bool = False,
     concurrency: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Figures:
     """Measure a model on one conversation of a LoCoMo file."""
     sample = _select_sample(read_locomo(path), sample_id)

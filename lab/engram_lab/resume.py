@@ -84,7 +84,7 @@ class RunFolder(Generic[Line]):
         tasks: Mapping[LineKey, Task],
         ask: Callable[[Task], Line],
         concurrency: int = 1,
-        progress: Progress | None = None,
+        progress: Progress = None,
         step: str = "asking",
         after: Callable[[Task], None] | None = None,
     ) -> None:
@@ -119,12 +119,7 @@ class RunFolder(Generic[Line]):
         return self.folder / MEMORIES / name
 
     def write_memory(
-        self,
-        name: str,
-        open_memory: MemoryOpener,
-        sessions: Sequence[Session],
-        user_id: str,
-        progress: Progress | None = None,
+        self, name: str, open_memory: MemoryOpener, sessions: Sequence[Session], user_id: str, progress: Progress = None
     ) -> WriteFigures:
         """Write a memory, unless it was written to its end before, and return what that took."""
         folder = self.memory(name)

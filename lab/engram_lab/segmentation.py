@@ -101,12 +101,7 @@ def boundary_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
 
 
 def run_segmentation(
-    path: StrPath,
-    store: Store,
-    model: Model,
-    settings: Settings,
-    limit: int | None = None,
-    progress: Progress | None = None,
+    path: StrPath, store: Store, model: Model, settings: Settings, limit: int | None = None, progress: Progress = None
 ) -> Figures:
     """Measure the node on a file of dialogues. Scores are averages over these, each counting once."""
     dialogues = [dialogue for dialogue in read_dialogues(path)[:limit] if len(dialogue.turns) >= LEAST_TURNS]

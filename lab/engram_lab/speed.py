@@ -93,7 +93,7 @@ class Writer:
         return "".join(SYLLABLES[number // 16**place % 16] for place in range(3))
 
 
-def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | None = None) -> Figures:
+def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress = None) -> Figures:
     """Measure searches in a scope of `records` records, and in one ten times smaller.
 
     Returns:
