@@ -74,7 +74,7 @@ def _opener(context: typer.Context) -> "Opener":
 
 
 def _measuring(name: str) -> Callable[..., None]:
-    """Return the command of a data set, measured by `run_NAME` of the module of that name."""
+    """Return the command of a data set, measured by `run_NAME`."""
 
     def measured(
         context: typer.Context,
@@ -91,7 +91,7 @@ def _measuring(name: str) -> Callable[..., None]:
         concurrency: Concurrency = 1,
         as_json: AsJson = False,
     ) -> None:
-        run = getattr(import_module(f"engram_lab.{name}"), f"run_{name}")
+        run = getattr(import_module("engram_lab.benches"), f"run_{name}")
         opened = _opener(context)
         shared = opened.encoder(encoder, keep=name == "longmemeval", vectors=vectors)
         setup = opened.setup(name, preset, writer or model, reader or model, shared, without)

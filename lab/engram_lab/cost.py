@@ -33,7 +33,6 @@ class CountingModel(RuleModel):
     by_rules = False
 
     def __init__(self) -> None:
-        """Start at nothing."""
         super().__init__()
         self._lock = Lock()
         self.schema_tokens = 0

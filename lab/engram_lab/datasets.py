@@ -83,7 +83,6 @@ class BeamQuestion(Question):
 
     KEY: ClassVar = ("sample", "question_type", "index")
     sample: str
-    """The id of the chat."""
     question_type: str
     """The ability that the question tests."""
     index: int
@@ -150,7 +149,6 @@ def _read(path: StrPath, read: Callable[[Mapping[str, Any], int], Conversation[Q
 
 
 def _expect(is_so: bool, expected: str, found: object) -> None:
-    """Check the shape of a part of a file."""
     if not is_so:
         raise UnreadableFile(f"expected {expected}, not {shown(found)}")
 

@@ -50,16 +50,12 @@ from langgraph_engram.text.tokens import content_stems
 QUESTIONS = 60
 TURN_TOKENS = 1000
 """Tokens of plain turns that the model is shown."""
-ANSWERING = "write_answer"
-"""The step under whose name the cost of an answer from plain turns is counted."""
 
 TURNS, GOLD, FULL = "turns", "gold", "full"
 """Readers who are shown plain turns, those that hold the answer, and every turn (HyMem Figure 5)."""
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
-Scores = Mapping[int, float]
-"""The score of each question, by its index."""
 
 
 class ReadingLine(AnswerFigures, KeyedLine):
@@ -160,7 +156,6 @@ class TurnReader:
     """The plain turns of one scope, and the model that answers from them."""
 
     def __init__(self, store: Store, model: Model, scope: Scope) -> None:
-        """Read the scope as it stands."""
         self._encoder, self._model = store.encoder, model
         self._index = store.index(scope).turns
 
@@ -188,13 +183,12 @@ class TurnReader:
         return AnswerFigures(
             answer=plain_answer(result.answer),
             shown=ShownFigures.of(passages),
-            read=total([result.usage.model_copy(update={"node": ANSWERING})]),
+            read=total([result.usage.model_copy(update={"node": "write_answer"})]),
             recall_seconds=perf_counter() - started,
         )
 
 
 def _select_sample(samples: Sequence[Sample], sample_id: str | None) -> Sample:
-    """Return the conversation of an id, or the first."""
     named = {sample.name: sample for sample in samples}
     if sample_id is not None and sample_id not in named:
         raise InvalidInput(f"no conversation {sample_id!r}: the file has {', '.join(named)}")
@@ -241,7 +235,7 @@ def _figures(lines: Sequence[ReadingLine]) -> Figures:
     }
 
 
-def _difference(own: Scores, baseline: Scores) -> dict[str, float] | None:
+def _difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> dict[str, float] | None:
     """Return by how much a reader is better on the questions that both were asked, and the 95 % interval of that."""
     differences = [own[index] - baseline[index] for index in sorted(own.keys() & baseline.keys())]
     if not differences:

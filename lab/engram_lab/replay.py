@@ -41,7 +41,6 @@ class ReplayModel:
     by_rules = False
 
     def __init__(self, path: str | Path, model: Model | None = None, *, continues: bool = False) -> None:
-        """Open a recording."""
         self.name = model.name if model else "replay"
         self.capability = Capability()
         self._path = Path(path)

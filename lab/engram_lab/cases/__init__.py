@@ -35,8 +35,7 @@ class Said:
 
 def read_people(split: Split | None = None) -> list[dict[str, Any]]:
     """Return the people of a split, or all."""
-    people = _lines("people.jsonl")
-    return [person for person in people if split is None or person["split"] == split]
+    return [person for person in _lines("people.jsonl") if split is None or person["split"] == split]
 
 
 def read_pairs() -> list[dict[str, str]]:

@@ -77,7 +77,6 @@ def _bare(text: str) -> str:
 
 
 def _join(examples: Sequence[Example], random: Random) -> list[Example]:
-    """Join dialogues two by two."""
     order = random.sample(list(examples), len(examples))
     return [
         Example([*first.turns, *second.turns], [*first.cuts, 1, *second.cuts], AUGMENTED_WEIGHT)

@@ -53,9 +53,8 @@ def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
 
 def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
     """Encode each text once, as turns are indexed."""
-    texts = sorted(
-        {_indexed(turn) for example in examples for turn in example.turns}, key=lambda text: (len(text), text)
-    )
+    said = {_indexed(turn) for example in examples for turn in example.turns}
+    texts = sorted(said, key=lambda text: (len(text), text))
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 

@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from engram_lab import datasets
+from engram_lab.benches import PREFERENCE_TYPE
 from engram_lab.datasets import ABSTENTION, CATEGORIES, OPEN_DOMAIN, LocomoQuestion, LongMemEvalQuestion, read_day
-from engram_lab.longmemeval import PREFERENCE_TYPE
 from langgraph_engram.formats.messages import Session, to_messages
 
 UNANSWERABLE = 5
