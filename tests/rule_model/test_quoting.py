@@ -9,20 +9,17 @@ from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.rule_model.quoting import quote
-from langgraph_engram.schema import Evidence
+from langgraph_engram.schema import Evidence, Intent
 
 
-@pytest.fixture
-def ask(intent):
+def ask(query, evidence, *speakers):
     """Quote what answers a query, each quote a line."""
-
-    def make(query, evidence, *speakers):
-        return quote(WriteAnswer(query, intent(query, speakers=list(speakers)), tuple(evidence))).splitlines()
-
-    return make
+    return quote(
+        WriteAnswer(query, Intent(query=query, anchor=query, speakers=list(speakers)), tuple(evidence))
+    ).splitlines()
 
 
-def test_a_quote_says_who_when_and_where_it_stands(ask, heard):
+def test_a_quote_says_who_when_and_where_it_stands(heard):
     """The whole sentence as it was said, not as a record retells it."""
     found = heard("Ben: I keep bees.", "Ana: So happy! I dont eat meat since 2019, not even fish.")
 
@@ -31,7 +28,7 @@ def test_a_quote_says_who_when_and_where_it_stands(ask, heard):
     )
 
 
-def test_there_are_three_quotes_at_most_and_no_sentence_stands_twice(ask, heard):
+def test_there_are_three_quotes_at_most_and_no_sentence_stands_twice(heard):
     """Each from the first passage that shows it."""
     lines = [f"{name}: I planted {tree} trees." for tree in ("apple", "pear", "plum", "fig") for name in ("Ana", "Ben")]
     found = heard(*lines, lines[0])
@@ -42,7 +39,7 @@ def test_there_are_three_quotes_at_most_and_no_sentence_stands_twice(ask, heard)
     assert sum('Ana, 8 May 2023: "I planted apple trees."' in line for line in quotes) == 1
 
 
-def test_questions_and_small_talk_are_not_quoted(ask, heard):
+def test_questions_and_small_talk_are_not_quoted(heard):
     """Where something else answers; a question alone is better than nothing."""
     found = heard("Ana: Where is my trumpet?", "Ana: Thanks, that sounds great!", "Ana: The trumpet is in the attic.")
 
@@ -51,7 +48,7 @@ def test_questions_and_small_talk_are_not_quoted(ask, heard):
     assert ask("Where is the trumpet?", found[1:2], "Ana") == [UNKNOWN]
 
 
-def test_a_short_reply_is_quoted_with_its_question(ask, turns):
+def test_a_short_reply_is_quoted_with_its_question(turns):
     """A number means nothing alone."""
     said = turns("Ben: How many cats do you have?", "Ana: Two, both black.")
     found = Evidence(evidence_id="e", text="Ben: How many cats do you have? Ana: Two, both black.", turns=list(said))
@@ -61,7 +58,7 @@ def test_a_short_reply_is_quoted_with_its_question(ask, turns):
     ]
 
 
-def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, record):
+def test_what_was_superseded_is_quoted_behind_what_took_its_place(turns, record):
     """An outdated statement never stands alone, not in another passage either."""
     said = turns("Ana: I live in Lisbon, near the sea.", "Ana: I moved to Porto.")
     outdated = record("Ana: I live in Lisbon, near the sea.", status="superseded", superseded_by="new")
@@ -75,7 +72,7 @@ def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, re
     assert ask("Where does Ana live?", [changed.model_copy(update={"text": text.split(chr(10))[0]})]) == [UNKNOWN]
 
 
-def test_a_correction_stands_in_place_of_what_was_said(ask, turns, record):
+def test_a_correction_stands_in_place_of_what_was_said(turns, record):
     """Marked as such, with the other sentences of its turn, and where it took another's place."""
     said = turns("Ana: I lived in Lisbon.", "Ana: I live in Porto. My balcony is small.")
     edited = record("Ana: I live in Braga.", day=1, derived_from=["porto"])
@@ -92,7 +89,7 @@ def test_a_correction_stands_in_place_of_what_was_said(ask, turns, record):
     )
 
 
-def test_a_conflict_is_quoted_with_every_side(ask, turns, record):
+def test_a_conflict_is_quoted_with_every_side(turns, record):
     """Once, though each side is found by itself too."""
     said = turns("Ana: My cat was born in the barn of Runa in May.", "Ben: Ah, no.", "Ana: My cat was born in June.")
     texts = [f"8 May 2023, {turn.speaker}: {turn.text}" for turn in said]
@@ -116,7 +113,7 @@ def test_a_conflict_is_quoted_with_every_side(ask, turns, record):
     ]
 
 
-def test_a_quote_holds_what_its_speaker_says_close_by(ask, turns):
+def test_a_quote_holds_what_its_speaker_says_close_by(turns):
     """What is told in one turn is often explained in the next: both, in the order in which they were said."""
     said = turns("Ana: I got promoted at work!", "Ben: Congratulations! To what?", "Ana: To assistant manager.")
     found = [
@@ -148,9 +145,7 @@ def test_a_quote_holds_what_its_speaker_says_close_by(ask, turns):
         ("Tom's phone number is 44.", 0.4, False),
     ],
 )
-def test_of_what_people_say_of_themselves_the_newest_comes_first(
-    ask, turns, query, newest_first, later, relevance, is_own
-):
+def test_of_what_people_say_of_themselves_the_newest_comes_first(turns, query, newest_first, later, relevance, is_own):
     """Where it is nearly as relevant, unless something earlier or an order is asked for."""
     earlier = "My phone number is 11."
     first, second = turns(f"Ana: {earlier}", f"Ana: {later}")
@@ -162,7 +157,7 @@ def test_of_what_people_say_of_themselves_the_newest_comes_first(
     assert quoted == ([later, earlier] if newest_first and is_own else [earlier, later])
 
 
-def test_an_image_is_quoted_by_what_it_shows(ask, turns):
+def test_an_image_is_quoted_by_what_it_shows(turns):
     """A caption is what somebody shared."""
     (said,) = turns("Ana: Look!")
     shown = said.model_copy(update={"captions": ["a red tent under pines"]})
@@ -173,7 +168,7 @@ def test_an_image_is_quoted_by_what_it_shows(ask, turns):
     ]
 
 
-def test_a_record_without_its_turns_is_quoted_in_its_own_words(ask, passages):
+def test_a_record_without_its_turns_is_quoted_in_its_own_words(passages):
     """Turns may have been forgotten; a number in brackets is nobody's citation."""
     assert ask("Where is the key?", passages("Ana: The key is under stone [7].")) == [
         'Ana, 8 May 2023: "The key is under stone (7)." [1]'
