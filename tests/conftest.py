@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import settings
 
-from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
+from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
@@ -65,6 +67,18 @@ def record() -> Callable[..., Record]:
 @pytest.fixture
 def event() -> Callable[..., Event]:
     return make_event
+
+
+@pytest.fixture(scope="session")
+def minilm() -> CachingEncoder:
+    """The encoder in whose space the shipped weights were learned."""
+    return open_encoder(None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a store, which is not there yet."""
+    return tmp_path / "store"
 
 
 @pytest.fixture

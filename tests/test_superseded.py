@@ -16,18 +16,13 @@ ANYTHING = ENGRAM.model_copy(update={"retrieve": ENGRAM.retrieve.model_copy(upda
 """Quotes whatever is found."""
 
 
-@pytest.fixture
-def told():
+def told(said, query):
     """Remember what Ana says, a month apart, and give the lines of what is recalled."""
-
-    def recall(said, query):
-        with Memory("memory:", "rules", encoder=HashingEncoder(), settings=ANYTHING) as memory:
-            for month, text in enumerate(said, start=1):
-                message = {"speaker": "Ana", "text": text, "said_at": datetime(2024, month, 1, tzinfo=UTC)}
-                memory.remember([message], user_id="u", session_id=f"s{month}")
-            return memory.recall(query, user_id="u").answer.splitlines()
-
-    return recall
+    with Memory("memory:", "rules", encoder=HashingEncoder(), settings=ANYTHING) as memory:
+        for month, text in enumerate(said, start=1):
+            message = {"speaker": "Ana", "text": text, "said_at": datetime(2024, month, 1, tzinfo=UTC)}
+            memory.remember([message], user_id="u", session_id=f"s{month}")
+        return memory.recall(query, user_id="u").answer.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +35,7 @@ def told():
         (NUMBERS, "What was Ana's previous phone number?", NUMBERS[1], NUMBERS[0]),
     ],
 )
-def test_what_was_superseded_is_quoted_behind_what_took_its_place(told, said, query, now, before):
+def test_what_was_superseded_is_quoted_behind_what_took_its_place(said, query, now, before):
     """A sentence is superseded for one thing that it says, and not for the others."""
     line = next(line for line in told(said, query) if before in line)
 
@@ -50,7 +45,7 @@ def test_what_was_superseded_is_quoted_behind_what_took_its_place(told, said, qu
 
 
 @pytest.mark.parametrize("query", ["Where does Ana live?", "Where did Ana live before?", "Does Ana live in Oslo?"])
-def test_an_outdated_statement_never_stands_alone(told, query):
+def test_an_outdated_statement_never_stands_alone(query):
     """Where it is quoted, it stands behind what is so now."""
     lines = told(HOMES, query)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import ensure_embeddings
 
-from engram_lab.harness import Progress
+from engram_lab.harness import Figures, Progress
 from engram_lab.speed import Clock, Writer
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidInput, MissingExtra
@@ -149,8 +149,8 @@ def run_against(
     names: Sequence[str],
     *,
     texts: int,
-    progress: Progress | None = None,
-) -> dict[str, object]:
+    progress: Progress = None,
+) -> Figures:
     """Store the same texts in each memory, and ask each for the same ones.
 
     Returns:
@@ -167,7 +167,7 @@ def run_against(
     writer = Writer(draw)
     said = [writer.sentence() for _ in range(texts)]
     asked = [(text, _question(text)) for text in draw.sample(said, min(QUESTIONS, texts))]
-    figures: dict[str, object] = {"texts": texts, "questions": len(asked)}
+    figures: Figures = {"texts": texts, "questions": len(asked)}
     for position, name in enumerate([OURS, *names]):
         if progress:
             progress(f"storing and asking {name}", position, len(names) + 1)
@@ -183,7 +183,7 @@ def run_against(
     return figures
 
 
-def _measure(contender: Contender, said: Sequence[str], asked: Sequence[tuple[str, str]]) -> dict[str, object]:
+def _measure(contender: Contender, said: Sequence[str], asked: Sequence[tuple[str, str]]) -> Figures:
     store, search, found = Clock(), Clock(), 0
     for start in range(0, len(said), SESSION_TEXTS):
         store.measure(partial(contender.add, said[start : start + SESSION_TEXTS]))

@@ -94,10 +94,8 @@ def message_sets(
 
 def read_requests(path: Path, haystacks: Path) -> Conversation[Asked]:
     """Put what requests need among the chats of one haystack of LongMemEval, each in a session of its own."""
-    read, chats = (
-        read_as(Requests, path, "cases with kind, memory, request and hard, and idle"),
-        read_longmemeval(haystacks),
-    )
+    read = read_as(Requests, path, "cases with kind, memory, request and hard, and idle")
+    chats = read_longmemeval(haystacks)
     told = [_session(number, case.memory) for number, case in enumerate(read.cases)]
     asked = [
         Asked(question=case.request, needed=_needed(session), type=case.kind, hard=case.hard)

@@ -15,7 +15,8 @@ from langgraph_engram.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
     from engram_lab.asked import Sets
-    from engram_lab.floor import Figures
+    from engram_lab.floor import Rows
+    from engram_lab.harness import Figures
     from engram_lab.opening import Opener
     from langgraph_engram.embeddings.base import Encoder
     from langgraph_engram.memory import Memory
@@ -73,7 +74,7 @@ def _opener(context: typer.Context) -> "Opener":
 
 
 def _measuring(name: str) -> Callable[..., None]:
-    """Return the command of a data set, measured by `run_NAME` of the module of that name."""
+    """Return the command of a data set, measured by `run_NAME`."""
 
     def measured(
         context: typer.Context,
@@ -90,7 +91,7 @@ def _measuring(name: str) -> Callable[..., None]:
         concurrency: Concurrency = 1,
         as_json: AsJson = False,
     ) -> None:
-        run = getattr(import_module(f"engram_lab.{name}"), f"run_{name}")
+        run = getattr(import_module("engram_lab.benches"), f"run_{name}")
         opened = _opener(context)
         shared = opened.encoder(encoder, keep=name == "longmemeval", vectors=vectors)
         setup = opened.setup(name, preset, writer or model, reader or model, shared, without)
@@ -260,9 +261,7 @@ def floor(
         raise typer.Exit(1)
 
 
-def _search(
-    context: typer.Context, sets: "Sets", encoder: str | None, vectors: Path | None, as_json: bool
-) -> "Figures":
+def _search(context: typer.Context, sets: "Sets", encoder: str | None, vectors: Path | None, as_json: bool) -> "Rows":
     """Search data sets in memories that rules write, and print a row of figures for each part of them."""
     from engram_lab.floor import run_floor
 
@@ -278,23 +277,16 @@ def _search(
     return rows
 
 
-def _print_figures(figures: dict[str, object], as_json: bool, without: Sequence[str] | None = None) -> None:
+def _print_figures(figures: "Figures", as_json: bool, without: Sequence[str] | None = None) -> None:
     """Print figures, and what was taken out: one JSON document for programs, a table for people."""
+    from engram_lab.resume import flat
+
     if without:
         figures = {**figures, "without": without}
     if as_json:
         print_json(figures)
     else:
-        print_table(["figure", "value"], _rows("", figures))
-
-
-def _rows(prefix: str, figures: dict[str, object]) -> list[list[str]]:
-    """Flatten nested figures: {"usage": {"calls": 0}} gives the row "usage.calls", "0"."""
-    flat: list[list[str]] = []
-    for key, value in figures.items():
-        name = f"{prefix}{key}"
-        flat += _rows(f"{name}.", value) if isinstance(value, dict) else [[name, _figure(value)]]
-    return flat
+        print_table(["figure", "value"], [[name, _figure(value)] for name, value in flat(figures).items()])
 
 
 def _figure(value: object) -> str:

@@ -4,24 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike
 from typing import Generic, TypedDict, TypeVar
 
 from engram_lab.datasets import Conversation, Q
 from engram_lab.evidence_scores import BUDGETS
 from engram_lab.harness import (
-    MEDIAN,
-    NEARLY_ALL,
     WRITTEN,
+    Figures,
     Progress,
     RecallFigures,
     Setup,
+    StrPath,
     WriteFigures,
     cost_by_breadth,
     cost_by_node,
     mean,
     measure_recall,
-    percentile,
+    percentiles,
     recall_times,
     shown_means,
 )
@@ -40,13 +39,12 @@ Line = TypeVar("Line", bound=AnsweredLine)
 class Keeping(TypedDict, total=False):
     """How a run is made and kept."""
 
-    out: str | PathLike[str] | None
+    out: StrPath | None
     """A folder for the memories and for `questions.jsonl`, one line a question, from which every figure can be
     recomputed. A run that was cut short goes on there; with a higher limit, one that was not."""
     concurrency: int
     """How many questions are asked at once. Seconds are those of questions that share the machine."""
-    progress: Progress | None
-    """Called with each step."""
+    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -55,18 +53,16 @@ class Measured(Generic[Line]):
 
     setup: Setup
     resumed: int
-    """Lines that were there before."""
     lines: list[Line]
     written: list[WriteFigures]
 
     def report(
         self, figures: Mapping[str, object], seconds: Mapping[str, object] = {}, counts: Mapping[str, object] = {}
-    ) -> dict[str, object]:
+    ) -> Figures:
         """Return figures of the lines beside what the run was, cost and took, as plain JSON.
 
         Rates are in [0, 1], times in seconds; None stands for what does not apply.
         """
-        searched = [line.read_seconds for line in self.lines]
         return {
             **self.setup.names(),
             "resumed": self.resumed,
@@ -80,8 +76,7 @@ class Measured(Generic[Line]):
             "seconds": {
                 "write": sum(write.seconds for write in self.written),
                 "write_processor": sum(write.processor_seconds for write in self.written),
-                "read_p50": percentile(searched, MEDIAN),
-                "read_p95": percentile(searched, NEARLY_ALL),
+                **percentiles([line.read_seconds for line in self.lines], "read_"),
                 **recall_times(self.lines),
                 **seconds,
             },
@@ -93,7 +88,7 @@ class Measured(Generic[Line]):
 
 def measure(
     command: str,
-    path: str | PathLike[str],
+    path: StrPath,
     setup: Setup,
     conversations: Sequence[Conversation[Q]],
     kind: type[Line],
@@ -101,9 +96,9 @@ def measure(
     *,
     budgets: Sequence[int] = BUDGETS,
     one_by_one: bool = True,
-    out: str | PathLike[str] | None = None,
+    out: StrPath | None = None,
     concurrency: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Measured[Line]:
     """Write the conversations of a file and ask their questions; `more` gives further fields of a line.
 
@@ -137,7 +132,7 @@ class _Asking(Generic[Q, Line]):
     conversations: Mapping[str, Conversation[Q]]
     ask: Callable[[Memory, Conversation[Q], Q], Line]
     concurrency: int
-    progress: Progress | None
+    progress: Progress
 
     def one_by_one(self) -> None:
         for name, conversation in self.conversations.items():
@@ -167,7 +162,7 @@ class _Asking(Generic[Q, Line]):
             yield memory
 
 
-def require_questions(conversations: Sequence[Conversation[Q]], path: str | PathLike[str], limit: int | None) -> None:
+def require_questions(conversations: Sequence[Conversation[Q]], path: StrPath, limit: int | None) -> None:
     """Check that there is something to ask, before anything is written."""
     if not any(conversation.questions for conversation in conversations):
         raise InvalidInput(f"no question to ask: {path} has none that is measured, or limit {limit!r} leaves none")

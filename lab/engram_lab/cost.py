@@ -6,26 +6,21 @@ Every answer is the rules', so that counts are those of a model that answers wel
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from os import PathLike
 from tempfile import TemporaryDirectory
 from threading import Lock
 from time import perf_counter
-from typing import TypeVar
 
 from pydantic import BaseModel
 
 from engram_lab.datasets import read_locomo
-from engram_lab.harness import Progress, cost_by_node
-from langgraph_engram.llm.base import LLMResult, Model, Question
+from engram_lab.harness import Figures, Progress, StrPath, cost_by_node
+from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
-
-Answer = TypeVar("Answer")
-
 
 ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[Memory]]
 """Opens a memory that asks a model, in the folder it is given."""
@@ -38,7 +33,6 @@ class CountingModel(RuleModel):
     by_rules = False
 
     def __init__(self) -> None:
-        """Start at nothing."""
         super().__init__()
         self._lock = Lock()
         self.schema_tokens = 0
@@ -47,27 +41,23 @@ class CountingModel(RuleModel):
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question at the cost of one call."""
         result = super().ask(question)
-        text = self._serialize(result.answer)
+        answer, text = result.answer, str(result.answer or "")
+        if isinstance(answer, BaseModel):
+            text = answer.model_dump_json(exclude_defaults=True)
+            answer = answer.model_validate_json(text)
+            schema = json.dumps(type(answer).model_json_schema(), separators=(",", ":"))
+            with self._lock:
+                self.schema_tokens += count_tokens(schema)
         cost = {
             "model": self.name,
             "calls": 1,
             "prompt_tokens": sum(count_tokens(message.text) for message in question.render()),
             "completion_tokens": count_tokens(text),
         }
-        return LLMResult(_parse(question, text), result.usage.model_copy(update=cost), result.failure)
-
-    def _serialize(self, answer: object) -> str:
-        if not isinstance(answer, BaseModel):
-            return str(answer or "")
-        schema = json.dumps(type(answer).model_json_schema(), separators=(",", ":"))
-        with self._lock:
-            self.schema_tokens += count_tokens(schema)
-        return answer.model_dump_json(exclude_defaults=True)
+        return LLMResult(answer, result.usage.model_copy(update=cost), result.failure)
 
 
-def run_cost(
-    path: str | PathLike[str], open_memory: ModelMemoryOpener, progress: Progress | None = None
-) -> dict[str, object]:
+def run_cost(path: StrPath, open_memory: ModelMemoryOpener, progress: Progress = None) -> Figures:
     """Write every conversation of a LoCoMo file, each as a user of its own, and count.
 
     Returns:
@@ -92,10 +82,3 @@ def run_cost(
         "usage": {"write": {"schema_tokens": model.schema_tokens, **cost_by_node([receipt.usage])}},
         "seconds": {"write": perf_counter() - started},
     }
-
-
-def _parse(question: Question[Answer], text: str) -> Answer:
-    kind = question.answer_type()
-    if issubclass(kind, BaseModel):
-        return kind.model_validate_json(text)
-    return text  # type: ignore[return-value]  # a text question's answer is a string

@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from os import PathLike, fspath
+from os import fspath
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from engram_lab.evidence_scores import statements_of
+from engram_lab.harness import StrPath
 from engram_lab.resume import KeyedLine
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import parse_json, read_file
@@ -82,7 +83,6 @@ class BeamQuestion(Question):
 
     KEY: ClassVar = ("sample", "question_type", "index")
     sample: str
-    """The id of the chat."""
     question_type: str
     """The ability that the question tests."""
     index: int
@@ -109,24 +109,24 @@ class Conversation(Generic[Q]):
 
 
 def read_locomo(
-    path: str | PathLike[str], limit: int | None = None, categories: Collection[int] = CATEGORIES
+    path: StrPath, limit: int | None = None, categories: Collection[int] = CATEGORIES
 ) -> list[Conversation[LocomoQuestion]]:
     """Read a LoCoMo file, one sample or a list, in order, and of its questions the first ones of some categories."""
     samples = _read(path, partial(_locomo_sample, categories=categories))
     return samples if limit is None else list(_first_questions(samples, limit))
 
 
-def read_longmemeval(path: str | PathLike[str]) -> list[Conversation[LongMemEvalQuestion]]:
+def read_longmemeval(path: StrPath) -> list[Conversation[LongMemEvalQuestion]]:
     """Read a LongMemEval file, JSON or JSON lines, gzipped or not: each haystack with its question, in order."""
     return _read(path, _haystack)
 
 
-def read_beam(path: str | PathLike[str]) -> list[Conversation[BeamQuestion]]:
+def read_beam(path: StrPath) -> list[Conversation[BeamQuestion]]:
     """Read a file's chats, in order."""
     return _read(path, _chat)
 
 
-def read_as(shape: type[Shape], path: str | PathLike[str], expected: str) -> Shape:
+def read_as(shape: type[Shape], path: StrPath, expected: str) -> Shape:
     """Read a JSON file of a shape, which an error names."""
     name = fspath(path)
     try:
@@ -135,9 +135,7 @@ def read_as(shape: type[Shape], path: str | PathLike[str], expected: str) -> Sha
         raise UnreadableFile(f"{name}: expected {expected}") from error
 
 
-def _read(
-    path: str | PathLike[str], read: Callable[[Mapping[str, Any], int], Conversation[Q]]
-) -> list[Conversation[Q]]:
+def _read(path: StrPath, read: Callable[[Mapping[str, Any], int], Conversation[Q]]) -> list[Conversation[Q]]:
     name = fspath(path)
     data = parse_json(read_file(name), name)
     items = data if isinstance(data, list) else [data]
@@ -151,7 +149,6 @@ def _read(
 
 
 def _expect(is_so: bool, expected: str, found: object) -> None:
-    """Check the shape of a part of a file."""
     if not is_so:
         raise UnreadableFile(f"expected {expected}, not {shown(found)}")
 

@@ -7,10 +7,11 @@ model an answer is quotes, one a line, and counts as right where a quote is from
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate, takewhile
 
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.results import Recollection, count_tokens
-from langgraph_engram.schema import Evidence, Frozen, Turn
+from langgraph_engram.schema import Evidence, Frozen
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import STOP_WORDS, stem
 
@@ -52,14 +53,8 @@ def to_passage(evidence: Evidence) -> Passage:
 
 def fit_budget(passages: Sequence[Passage], budget: int) -> list[Passage]:
     """Return the longest ranked prefix whose texts together fit."""
-    left = budget
-    fitting: list[Passage] = []
-    for passage in passages:
-        left -= count_tokens(passage.text)
-        if left < 0:
-            break
-        fitting.append(passage)
-    return fitting
+    totals = accumulate(count_tokens(passage.text) for passage in passages)
+    return [passage for passage, _ in takewhile(lambda pair: pair[1] <= budget, zip(passages, totals, strict=True))]
 
 
 @lru_cache(maxsize=50_000)
@@ -130,8 +125,8 @@ def _turns_of(line: str, recollection: Recollection) -> list[str]:
     passages = [recollection.evidence[number - 1] for number in cited_numbers(line)]
     turns = {turn.turn_id: turn for passage in passages for turn in passage.turns}
     quoted = ASKED.sub("", line)
-    return [turn.external_id or turn.turn_id for turn in turns.values() if _is_quoted(turn, quoted)]
-
-
-def _is_quoted(turn: Turn, line: str) -> bool:
-    return any(f'"{sentence}"' in line for sentence in (*split_sentences(turn.text), *turn.captions))
+    return [
+        turn.external_id or turn.turn_id
+        for turn in turns.values()
+        if any(f'"{sentence}"' in quoted for sentence in (*split_sentences(turn.text), *turn.captions))
+    ]

@@ -26,7 +26,7 @@ COMPARED_AT, TOLERANCE = 1000, 0.02
 ENGRAM = "engram"
 
 TextsOf = Callable[[Message], list[str]]
-Figures = dict[str, dict[str, float | None]]
+Rows = dict[str, dict[str, float | None]]
 """Rows of figures: the shares of what is needed, in [0, 1], and numbers of tokens."""
 
 
@@ -74,9 +74,9 @@ class FoundLine(Frozen):
     """By the ranking and the tokens that are shown of it: "engram 250", "turns 500"."""
 
 
-def run_floor(sets: Sets, open_memory: MemoryOpener, progress: Progress | None = None) -> Figures:
+def run_floor(sets: Sets, open_memory: MemoryOpener, progress: Progress = None) -> Rows:
     """Measure evidence at equal tokens: a row for each data set, for what is hard in it, and for each type."""
-    rows: Figures = {}
+    rows: Rows = {}
     for name, conversations in sets.items():
         lines = search_all(conversations, open_memory, progress)
         needing = [line for line in lines if line.asked.needed]
@@ -87,14 +87,14 @@ def run_floor(sets: Sets, open_memory: MemoryOpener, progress: Progress | None =
     return rows
 
 
-def below_floor(rows: Figures, names: Iterable[str]) -> list[str]:
+def below_floor(rows: Rows, names: Iterable[str]) -> list[str]:
     """Return the data sets on which a memory shows less than a plain vector search."""
     shares = {name: [rows[name][f"{by} {COMPARED_AT}"] or 0.0 for by in (ENGRAM, *BASELINES)] for name in names}
     return [name for name, (own, *plain) in shares.items() if own < max(plain) - TOLERANCE]
 
 
 def search_all(
-    conversations: Sequence[Conversation[Asked]], open_memory: MemoryOpener, progress: Progress | None = None
+    conversations: Sequence[Conversation[Asked]], open_memory: MemoryOpener, progress: Progress = None
 ) -> list[FoundLine]:
     """Remember each conversation, and search it for all that is asked."""
     lines: list[FoundLine] = []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from os import PathLike
 from time import perf_counter
 from typing import Self, TypeVar, get_args
 
@@ -18,7 +19,7 @@ from engram_lab.evidence_scores import BUDGETS, SHOWN, Passage, fit_budget, quot
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import CITATION
-from langgraph_engram.results import Receipt, Recollection, Usage, UsageEntry, count_tokens
+from langgraph_engram.results import Recollection, Usage, UsageEntry, count_tokens
 from langgraph_engram.schema import Breadth, Evidence, Frozen
 
 MEDIAN, NEARLY_ALL = 50, 95
@@ -30,8 +31,11 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 RESAMPLES_AT_ONCE = 100
 
-Progress = Callable[[str, int, int], None]
-"""Called with the current step, how much is done, and how much there is."""
+StrPath = str | PathLike[str]
+Figures = dict[str, object]
+"""Figures by name, nested, as plain JSON."""
+Progress = Callable[[str, int, int], None] | None
+"""Called with the current step, how much is done, and how much there is; None where nobody looks."""
 MemoryOpener = Callable[[str], AbstractContextManager[Memory]]
 """Opens a memory in the folder it is given; leaving the context closes it."""
 
@@ -44,9 +48,7 @@ class Setup:
     open_reader: MemoryOpener
     preset: str = ""
     writer: str = ""
-    """The model that writes."""
     reader: str = ""
-    """The model that answers."""
     encoder: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Everything else that decides what is written and answered, as JSON."""
@@ -57,7 +59,7 @@ class Setup:
         """Return the names, under those of the command line's JSON."""
         return {"preset": self.preset, "writer": self.writer, "model": self.reader, "encoder": self.encoder}
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> Figures:
         """Return what a run that is continued must share with the one before it."""
         return {**self.names(), "settings": self.settings}
 
@@ -67,7 +69,7 @@ def cost(usages: Collection[Usage | UsageEntry]) -> dict[str, int]:
     return {name: sum(getattr(usage, name) for usage in usages) for name in COSTS}
 
 
-def cost_by_node(usages: Sequence[Usage]) -> dict[str, object]:
+def cost_by_node(usages: Sequence[Usage]) -> Figures:
     """Return what runs cost together, in all and by node."""
     entries = [entry for usage in usages for entry in usage.by_node]
     nodes = dict.fromkeys(entry.node for entry in entries)
@@ -86,19 +88,8 @@ class WriteFigures(Frozen):
     peak_memory_mib: int = 0
     """Of the whole process, up to the end of the write."""
 
-    @classmethod
-    def of_receipt(cls, receipt: Receipt, seconds: float, processor_seconds: float) -> Self:
-        """Return the figures of a write that has just ended."""
-        return cls(
-            counts={name: getattr(receipt, name) for name in WRITTEN},
-            usage=receipt.usage,
-            seconds=seconds,
-            processor_seconds=processor_seconds,
-            peak_memory_mib=_peak_memory_mib(),
-        )
 
-
-def _peak_memory_mib() -> int:
+def peak_memory_mib() -> int:
     """Return the most memory that the process has held; 0 where the system does not say."""
     if sys.platform == "win32":
         return 0
@@ -116,9 +107,7 @@ class ShownFigures(Frozen):
     raw_passages: int = 0
     """Events, units, or runs of turns, as they were said."""
     raw_turns: int = 0
-    """The turns in them."""
     tokens: int = 0
-    """Tokens of the passages' texts."""
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence]) -> Self:
@@ -146,9 +135,7 @@ class AnswerFigures(Frozen):
     read: Usage = Usage()
     """What the answer cost."""
     recall_seconds: float = 0.0
-    """Seconds of the answer."""
     step_seconds: dict[str, float] = {}
-    """The same by step."""
 
 
 class RecallFigures(AnswerFigures):
@@ -210,19 +197,15 @@ def plain_answer(answer: str | None) -> str:
     return CITATION.sub("", answer or "").strip()
 
 
-def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+def recall_times(lines: Sequence[AnswerFigures]) -> Figures:
     """Return the percentiles of the seconds of an answer, and of each step over the answers that took it."""
     steps = dict.fromkeys(step for line in lines for step in line.step_seconds)
     by_step = {step: [line.step_seconds[step] for line in lines if step in line.step_seconds] for step in steps}
-    taken = _percentiles([line.recall_seconds for line in lines])
-    return {
-        "recall_p50": taken["p50"],
-        "recall_p95": taken["p95"],
-        "recall_by_step": {step: _percentiles(seconds) for step, seconds in by_step.items()},
-    }
+    taken = percentiles([line.recall_seconds for line in lines], "recall_")
+    return {**taken, "recall_by_step": {step: percentiles(seconds) for step, seconds in by_step.items()}}
 
 
-def cost_by_breadth(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+def cost_by_breadth(lines: Sequence[AnswerFigures]) -> Figures:
     """Return what an answer costs that needs one thing, and each kind of whole: medians of calls and prompt tokens."""
     groups = {name: [line.read for line in lines if line.breadth == name] for name in get_args(Breadth)}
     return {
@@ -235,8 +218,9 @@ def cost_by_breadth(lines: Sequence[AnswerFigures]) -> dict[str, object]:
     }
 
 
-def _percentiles(seconds: Sequence[float]) -> dict[str, float | None]:
-    return {"p50": percentile(seconds, MEDIAN), "p95": percentile(seconds, NEARLY_ALL)}
+def percentiles(seconds: Sequence[float], prefix: str = "") -> dict[str, float | None]:
+    """Return the median and the 95th percentile."""
+    return {f"{prefix}p50": percentile(seconds, MEDIAN), f"{prefix}p95": percentile(seconds, NEARLY_ALL)}
 
 
 def shown_means(lines: Sequence[AnswerFigures]) -> dict[str, float | None]:

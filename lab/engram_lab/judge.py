@@ -7,13 +7,13 @@ line is marked as failed: it counts apart, never as wrong, and is asked again by
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
 from engram_lab.datasets import TEMPORAL, read_as
-from engram_lab.harness import Progress, bootstrap_interval, cost, mean
+from engram_lab.harness import Figures, Progress, StrPath, bootstrap_interval, cost, mean
 from engram_lab.judge_protocols import (
     ABSTENTION_KIND,
     BEAM,
@@ -54,9 +54,8 @@ class AnswerLine(JudgedAnswer):
         """Return what identifies the answer in its file."""
         if self.question_id:
             return (self.reader, self.question_id)
-        if self.rubric:
-            return (self.reader, self.sample, self.question_type, self.index or 0)
-        return (self.reader, self.sample, self.index or 0)
+        ability = (self.question_type,) if self.rubric else ()
+        return (self.reader, self.sample, *ability, self.index or 0)
 
     @property
     def kind(self) -> str:
@@ -110,14 +109,14 @@ class AuditEntry(BaseModel):
 
 
 def run_judge(
-    lines: str | PathLike[str],
+    lines: StrPath,
     model: Model,
     protocol: str,
     *,
-    errors: str | PathLike[str] | None = None,
+    errors: StrPath | None = None,
     concurrency: int = 1,
-    progress: Progress | None = None,
-) -> dict[str, object]:
+    progress: Progress = None,
+) -> Figures:
     """Judge the answers of a run, those without a verdict of this judge."""
     path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)
     if protocol not in PROTOCOLS:
@@ -187,7 +186,7 @@ def read_answers(path: Path) -> list[AnswerLine]:
     return answers
 
 
-def read_audit(path: str | PathLike[str]) -> set[tuple[int | None, str]]:
+def read_audit(path: StrPath) -> set[tuple[int | None, str]]:
     """Read which questions of LoCoMo have a gold answer that an audit finds wrong, by index and text.
 
     An audit is a list of objects with `question_id` ("locomo_0_qa2": sample, index), `question` and `error_type`.
@@ -210,7 +209,7 @@ def _check_answers(judged: Sequence[JudgedLine], answers: Mapping[LineKey, Answe
 
 def _report(
     judged: Sequence[JudgedLine], answers: Mapping[LineKey, AnswerLine], wrong: set[tuple[int | None, str]] | None
-) -> dict[str, object]:
+) -> Figures:
     """Return the figures of all answers, and of those whose gold answer stands."""
     figures = _figures(judged)
     if wrong is None:
@@ -220,13 +219,13 @@ def _report(
     return {**figures, "audited": {"left_out": len(judged) - len(stand), **_figures(stand)}}
 
 
-def _figures(judged: Sequence[JudgedLine]) -> dict[str, object]:
+def _figures(judged: Sequence[JudgedLine]) -> Figures:
     categories = sorted({line.category for line in judged})
     by_category = {name: _accuracy([line for line in judged if line.category == name]) for name in categories}
     return {**_accuracy(judged), "by_category": by_category}
 
 
-def _accuracy(judged: Sequence[JudgedLine]) -> dict[str, object]:
+def _accuracy(judged: Sequence[JudgedLine]) -> Figures:
     """Count right answers. What failed is not in the accuracy, nor in its 95 % interval (bootstrap over questions)."""
     scores = [score for line in judged if (score := line.score) is not None]
     low, high = bootstrap_interval(scores) if scores else (None, None)

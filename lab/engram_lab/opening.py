@@ -1,19 +1,25 @@
-"""Open what a bench names: models, encoders, and memories in the folders of a run.
+"""Open what a bench names: models, encoders, whose vectors may be cached on disk, and memories in the folders of a run.
 
 What it does not name comes from the variables of its context: `ENGRAM_*`, and `engram.toml` in their place.
 """
 
+import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from platformdirs import user_cache_path
 
 from engram_lab.ablations import without as left_out
 from engram_lab.harness import Setup
 from engram_lab.replay import ReplayModel
 from engram_lab.resume import recording_of
-from engram_lab.vector_cache import VectorCache
 from langgraph_engram.config import Configuration, resolve, resolve_chat, resolve_model
-from langgraph_engram.embeddings.base import CachingEncoder, Encoder
+from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
@@ -22,6 +28,10 @@ from langgraph_engram.settings import Settings
 
 SHORT_ANSWERS = ("locomo", "longmemeval")
 """The data sets whose right answers are a few words; those of the others are as long as a question asks for."""
+NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]")
+KEY_BYTES = 16
+LOCK_SECONDS = 60.0
+"""Longest wait for another process that writes to the file."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,7 @@ class Opener:
             replayed = ReplayModel(recording_of(folder), writing, continues=True)
             return self.memory(folder, writing if writing.by_rules else replayed, settings, encoder)
 
-        chat = resolve_chat(environment=self.variables)
-        made_with = {"temperature": chat.temperature, "max_completion_tokens": chat.max_completion_tokens}
+        chat = resolve_chat(environment=self.variables).model_dump(include={"temperature", "max_completion_tokens"})
         return Setup(
             open_writer,
             lambda folder: self.memory(folder, reading, settings, encoder),
@@ -86,5 +95,48 @@ class Opener:
             reader=reading.name,
             encoder=encoder.name,
             intent_model=reading if settings.retrieve.intent == "model" and not reading.by_rules else None,
-            settings={**settings.model_dump(mode="json"), "without": list(without or ()), **made_with},
+            settings={**settings.model_dump(mode="json"), "without": list(without or ()), **chat},
         )
+
+
+class VectorCache:
+    """Keep vectors in an SQLite file, under the hashes of their texts. Several processes may share a folder."""
+
+    def __init__(self, inner: Encoder, folder: Path | None = None) -> None:
+        """Open the file of the inner encoder's vector space, or create it."""
+        self.inner = inner
+        self.name = inner.name
+        home = folder or user_cache_path("langgraph-engram", appauthor=False) / "vectors"
+        home.mkdir(parents=True, exist_ok=True)
+        self.file = home / (NOT_IN_FILE_NAMES.sub("_", inner.name) + ".sqlite")
+        self._lock = Lock()
+        self._database = sqlite3.connect(self.file, check_same_thread=False, timeout=LOCK_SECONDS)
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute("PRAGMA synchronous=OFF")  # what a power cut loses is encoded again
+        self._database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, in order: float32, each of length 1."""
+        if not texts:
+            return self.inner.encode(texts)
+        keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
+        rows = self._load(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in rows}
+        if missing:
+            fresh = self.inner.encode(list(missing.values())).astype(np.float32)
+            rows |= {key: row.tobytes() for key, row in zip(missing, fresh, strict=True)}
+            with self._lock, self._database:
+                saved = [(key, rows[key]) for key in missing]
+                self._database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", saved)
+        return np.stack([np.frombuffer(rows[key], dtype=np.float32) for key in keys])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def _load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        query = "SELECT key, row FROM vectors WHERE key = ?"
+        with self._lock:
+            found = [self._database.execute(query, [key]).fetchone() for key in keys]
+        return dict(row for row in found if row)

@@ -9,7 +9,6 @@ short compares them on the same questions.
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from os import PathLike
 from statistics import fmean
 from time import perf_counter
 from typing import ClassVar
@@ -21,9 +20,11 @@ from engram_lab.datasets import CATEGORIES, Conversation, LocomoQuestion, read_l
 from engram_lab.harness import (
     MEDIAN,
     AnswerFigures,
+    Figures,
     Progress,
     Setup,
     ShownFigures,
+    StrPath,
     bootstrap_interval,
     cost_by_node,
     mean,
@@ -49,17 +50,12 @@ from langgraph_engram.text.tokens import content_stems
 QUESTIONS = 60
 TURN_TOKENS = 1000
 """Tokens of plain turns that the model is shown."""
-ANSWERING = "write_answer"
-"""The step under whose name the cost of an answer from plain turns is counted."""
 
 TURNS, GOLD, FULL = "turns", "gold", "full"
 """Readers who are shown plain turns, those that hold the answer, and every turn (HyMem Figure 5)."""
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
-"""Answers a question from what it is shown."""
-Scores = Mapping[int, float]
-"""The score of each question, by its index."""
 
 
 class ReadingLine(AnswerFigures, KeyedLine):
@@ -82,16 +78,16 @@ class ReadingLine(AnswerFigures, KeyedLine):
 
 
 def run_reading(
-    path: str | PathLike[str],
+    path: StrPath,
     setups: Sequence[Setup],
     *,
     sample_id: str | None = None,
     most: int = QUESTIONS,
-    out: str | PathLike[str] | None = None,
+    out: StrPath | None = None,
     full: bool = False,
     concurrency: int = 1,
-    progress: Progress | None = None,
-) -> dict[str, object]:
+    progress: Progress = None,
+) -> Figures:
     """Measure a model on one conversation of a LoCoMo file."""
     sample = _select_sample(read_locomo(path), sample_id)
     questions = draw_questions(sample.questions, most)
@@ -160,7 +156,6 @@ class TurnReader:
     """The plain turns of one scope, and the model that answers from them."""
 
     def __init__(self, store: Store, model: Model, scope: Scope) -> None:
-        """Read the scope as it stands."""
         self._encoder, self._model = store.encoder, model
         self._index = store.index(scope).turns
 
@@ -188,20 +183,19 @@ class TurnReader:
         return AnswerFigures(
             answer=plain_answer(result.answer),
             shown=ShownFigures.of(passages),
-            read=total([result.usage.model_copy(update={"node": ANSWERING})]),
+            read=total([result.usage.model_copy(update={"node": "write_answer"})]),
             recall_seconds=perf_counter() - started,
         )
 
 
 def _select_sample(samples: Sequence[Sample], sample_id: str | None) -> Sample:
-    """Return the conversation of an id, or the first."""
     named = {sample.name: sample for sample in samples}
     if sample_id is not None and sample_id not in named:
         raise InvalidInput(f"no conversation {sample_id!r}: the file has {', '.join(named)}")
     return samples[0] if sample_id is None else named[sample_id]
 
 
-def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:
+def compare(lines: Sequence[ReadingLine]) -> dict[str, Figures]:
     """Return the figures of each reader by its name; rates in [0, 1], medians of a question.
 
     `over_turns` and `over_gold` are by how much its `f1_locomo` is above that of plain turns and of the turns that hold
@@ -221,7 +215,7 @@ def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:
     }
 
 
-def _figures(lines: Sequence[ReadingLine]) -> dict[str, object]:
+def _figures(lines: Sequence[ReadingLine]) -> Figures:
     by_category = {category: [line for line in lines if line.category == category] for category in CATEGORIES}
     calls = [line.read.calls for line in lines]
     return {
@@ -241,7 +235,7 @@ def _figures(lines: Sequence[ReadingLine]) -> dict[str, object]:
     }
 
 
-def _difference(own: Scores, baseline: Scores) -> dict[str, float] | None:
+def _difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> dict[str, float] | None:
     """Return by how much a reader is better on the questions that both were asked, and the 95 % interval of that."""
     differences = [own[index] - baseline[index] for index in sorted(own.keys() & baseline.keys())]
     if not differences:

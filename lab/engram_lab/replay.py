@@ -41,7 +41,6 @@ class ReplayModel:
     by_rules = False
 
     def __init__(self, path: str | Path, model: Model | None = None, *, continues: bool = False) -> None:
-        """Open a recording."""
         self.name = model.name if model else "replay"
         self.capability = Capability()
         self._path = Path(path)
@@ -95,8 +94,10 @@ class ReplayModel:
         with self._lock:
             self._recorded[key] = line
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
-                file.write(_line_end(self._path) + line.model_dump_json().encode() + b"\n")
+            with self._path.open("a+b") as file:
+                file.seek(max(0, file.tell() - 1))
+                start = b"" if file.read() in (b"", b"\n") else b"\n"  # a last line that was cut off stands alone
+                file.write(start + line.model_dump_json().encode() + b"\n")
 
 
 def read_recording(path: Path) -> Iterator[RecordedAnswer]:
@@ -125,12 +126,3 @@ def _key(question: Question[Answer]) -> str:
     messages = [[message.type, message.content] for message in question.render()]
     text = json.dumps([question.name, messages, schema], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _line_end(path: Path) -> bytes:
-    """Return a line break if the last line was cut off, so that the next one starts on its own line."""
-    with path.open("rb") as file:
-        if file.seek(0, 2) == 0:
-            return b""
-        file.seek(-1, 2)
-        return b"" if file.read(1) == b"\n" else b"\n"

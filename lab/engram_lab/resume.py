@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
-from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -26,7 +25,7 @@ from typing import ClassVar, Generic, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from engram_lab.harness import MemoryOpener, Progress, WriteFigures
+from engram_lab.harness import WRITTEN, MemoryOpener, Progress, StrPath, WriteFigures, peak_memory_mib
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.schema import Frozen
@@ -45,7 +44,6 @@ class KeyedLine(Frozen):
     """A line of a run, which one question alone has."""
 
     KEY: ClassVar[tuple[str, ...]]
-    """The fields that identify the question."""
 
     @property
     def key(self) -> LineKey:
@@ -86,7 +84,7 @@ class RunFolder(Generic[Line]):
         tasks: Mapping[LineKey, Task],
         ask: Callable[[Task], Line],
         concurrency: int = 1,
-        progress: Progress | None = None,
+        progress: Progress = None,
         step: str = "asking",
         after: Callable[[Task], None] | None = None,
     ) -> None:
@@ -121,12 +119,7 @@ class RunFolder(Generic[Line]):
         return self.folder / MEMORIES / name
 
     def write_memory(
-        self,
-        name: str,
-        open_memory: MemoryOpener,
-        sessions: Sequence[Session],
-        user_id: str,
-        progress: Progress | None = None,
+        self, name: str, open_memory: MemoryOpener, sessions: Sequence[Session], user_id: str, progress: Progress = None
     ) -> WriteFigures:
         """Write a memory, unless it was written to its end before, and return what that took."""
         folder = self.memory(name)
@@ -138,7 +131,13 @@ class RunFolder(Generic[Line]):
         started, processor_started = perf_counter(), process_time()
         with open_memory(str(folder)) as memory:
             receipt = memory.remember_sessions(sessions, user_id=user_id, progress=progress)
-        figures = WriteFigures.of_receipt(receipt, perf_counter() - started, process_time() - processor_started)
+        figures = WriteFigures(
+            counts={name: getattr(receipt, name) for name in WRITTEN},
+            usage=receipt.usage,
+            seconds=perf_counter() - started,
+            processor_seconds=process_time() - processor_started,
+            peak_memory_mib=peak_memory_mib(),
+        )
         _replace(self._write_file(name), figures.model_dump_json())
         recording_of(folder).unlink(missing_ok=True)
         return figures
@@ -163,7 +162,7 @@ class RunFolder(Generic[Line]):
 
 @contextmanager
 def open_run(
-    out: str | PathLike[str] | None,
+    out: StrPath | None,
     made_with: Mapping[str, object],
     kind: type[Line],
     lines_file: str = QUESTIONS_FILE,
@@ -187,12 +186,12 @@ def open_run(
         yield RunFolder(folder, lines, _read_lines(lines, kind))
 
 
-def recording_of(folder: str | PathLike[str]) -> Path:
+def recording_of(folder: StrPath) -> Path:
     """Return the file that keeps a writer's answers while the memory in a folder is being written."""
     return Path(f"{os.fspath(folder)}.answers.jsonl")
 
 
-def fingerprint(path: str | PathLike[str]) -> str:
+def fingerprint(path: StrPath) -> str:
     """Return the SHA-256 of a file."""
     try:
         with Path(path).open("rb") as file:
@@ -201,7 +200,7 @@ def fingerprint(path: str | PathLike[str]) -> str:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def check_unique(keys: Iterable[LineKey], path: str | PathLike[str]) -> None:
+def check_unique(keys: Iterable[LineKey], path: StrPath) -> None:
     """Check that each question of a file can have a line of its own."""
     counts = Counter(keys)
     twice = next((key for key, count in counts.items() if count > 1), None)
@@ -240,18 +239,18 @@ def _check_settings(path: Path, lines: Path, made_with: Mapping[str, object]) ->
     except ValueError as error:
         raise UnreadableFile(f"{path} is no JSON ({error}): give another folder") from error
     if held != wanted:
-        before, now = _flat(held), _flat(wanted)
+        before, now = ({name: json.dumps(value) for name, value in flat(made).items()} for made in (held, wanted))
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         differing = "; ".join(f"{name} was {before.get(name)}, is {now.get(name)}" for name in names[:MOST_DIFFERENCES])
         raise InvalidInput(f"{str(path.parent)!r} holds a run of other settings ({differing}): give another folder")
 
 
-def _flat(value: object, name: str = "") -> dict[str, str]:
-    """Flatten nested JSON: {"a": {"b": 1}} gives {"a.b": "1"}."""
+def flat(value: object, name: str = "") -> dict[str, object]:
+    """Flatten nested JSON: {"a": {"b": 1}} gives {"a.b": 1}."""
     if not isinstance(value, dict):
-        return {name: json.dumps(value)}
-    inner = (_flat(item, f"{name}.{key}" if name else key) for key, item in value.items())
-    return {key: text for items in inner for key, text in items.items()}
+        return {name: value}
+    inner = (flat(item, f"{name}.{key}" if name else key) for key, item in value.items())
+    return {key: item for items in inner for key, item in items.items()}
 
 
 def _replace(path: Path, text: str) -> None:

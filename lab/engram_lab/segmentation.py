@@ -6,14 +6,14 @@ segments.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import fspath
 from statistics import fmean
 from time import perf_counter
 
 from nltk.metrics.segmentation import pk as pk_penalty
 from nltk.metrics.segmentation import windowdiff
 
-from engram_lab.harness import Progress, cost
+from engram_lab.harness import Figures, Progress, StrPath, cost
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import shown, to_messages
@@ -30,7 +30,6 @@ ANSWERING = frozenset({"assistant", "system", "wizard"})
 LEAST_TURNS = 2
 """Turns of a dialogue that can hold a boundary."""
 LEAST_WINDOW = 2
-"""Turns of a window at least."""
 USER = "bench"
 Scores = dict[str, float]
 
@@ -45,7 +44,7 @@ class Dialogue:
     """A label for each turn: 1 where a segment ends at it."""
 
 
-def read_dialogues(path: str | PathLike[str]) -> list[Dialogue]:
+def read_dialogues(path: StrPath) -> list[Dialogue]:
     """Read a file's dialogues, in order."""
     name = fspath(path)
     data = parse_json(read_file(name), name)
@@ -102,13 +101,8 @@ def boundary_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
 
 
 def run_segmentation(
-    path: str | PathLike[str],
-    store: Store,
-    model: Model,
-    settings: Settings,
-    limit: int | None = None,
-    progress: Progress | None = None,
-) -> dict[str, object]:
+    path: StrPath, store: Store, model: Model, settings: Settings, limit: int | None = None, progress: Progress = None
+) -> Figures:
     """Measure the node on a file of dialogues. Scores are averages over these, each counting once."""
     dialogues = [dialogue for dialogue in read_dialogues(path)[:limit] if len(dialogue.turns) >= LEAST_TURNS]
     if not dialogues:

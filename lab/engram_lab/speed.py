@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
-from engram_lab.harness import MEDIAN, NEARLY_ALL, MemoryOpener, Progress, percentile
+from engram_lab.harness import MEDIAN, NEARLY_ALL, Figures, MemoryOpener, Progress, percentile
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Event, Record, Scope, Synthesis, Turn, make_id
 from langgraph_engram.stores.base import Changes
@@ -54,7 +54,7 @@ class Clock:
         self.cpu.append(process_time() - cpu)
         self.wall.append(perf_counter() - wall)
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> Figures:
         """Return milliseconds: the median and the 95th percentile of both."""
         return {
             f"{name}_{label}_ms": round(1000 * (percentile(seconds, rank) or 0.0), 3)
@@ -93,7 +93,7 @@ class Writer:
         return "".join(SYLLABLES[number // 16**place % 16] for place in range(3))
 
 
-def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | None = None) -> dict[str, object]:
+def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress = None) -> Figures:
     """Measure searches in a scope of `records` records, and in one ten times smaller.
 
     Returns:
@@ -127,7 +127,7 @@ def run_speed(open_memory: MemoryOpener, *, records: int, progress: Progress | N
                     clocks[size, "search"].measure(_search(memory, scope, writer))
                     clocks[size, "write"].measure(_write(memory, scope, writer, step))
                     clocks[size, "after_write"].measure(_search(memory, scope, writer))
-    figures: dict[str, object] = {"searches": MAX_SEARCHES, "encoder": memory.store.encoder.name}
+    figures: Figures = {"searches": MAX_SEARCHES, "encoder": memory.store.encoder.name}
     for size in sizes:
         steps = {step: clock.figures() for (of_size, step), clock in clocks.items() if of_size == size}
         figures[f"{size}_records"] = {**steps, "memory_mb": megabytes[size]}

@@ -8,9 +8,8 @@ import signal
 import sys
 from itertools import count
 
+from engram_lab.benches import run_locomo, run_longmemeval
 from engram_lab.harness import Setup
-from engram_lab.locomo import run_locomo
-from engram_lab.longmemeval import run_longmemeval
 from engram_lab.reading import run_reading
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory

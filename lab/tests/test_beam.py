@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from engram_lab.beam import run_beam
+from engram_lab.benches import run_beam
 from engram_lab.judge import run_judge
 from engram_lab.judge_protocols import RubricScores
 from langgraph_engram.testing import FakeModel

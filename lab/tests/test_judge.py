@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engram_lab.benches import run_locomo
 from engram_lab.judge import read_answers, run_judge
 from engram_lab.judge_protocols import LABELLING, JudgedAnswer, judging_question
-from engram_lab.locomo import run_locomo
 from engram_lab.replay import ReplayModel
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engram_lab.locomo import LocomoLine, compute, run_locomo
+from engram_lab.benches import LocomoLine, locomo_figures, run_locomo
 from langgraph_engram.errors import InvalidInput
 
 
@@ -60,8 +60,8 @@ def test_every_figure_is_computed_from_the_lines(locomo_file, setup, tmp_path):
     lines = [LocomoLine.model_validate_json(line) for line in (tmp_path / "questions.jsonl").read_text().splitlines()]
     found = {**lines[0].passages, "500": []}
 
-    computed = compute(lines)
-    changed = compute([lines[0].model_copy(update={"passages": found}), *lines[1:]])
+    computed = locomo_figures(lines)
+    changed = locomo_figures([lines[0].model_copy(update={"passages": found}), *lines[1:]])
 
     assert computed == {name: figures[name] for name in computed}
     assert changed["evidence_recall"]["500"] == pytest.approx(5 / 6)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engram_lab.longmemeval import QuestionIntent, run_longmemeval, score_trigger
+from engram_lab.benches import QuestionIntent, run_longmemeval, score_trigger
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.testing import FakeModel
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engram_lab.locomo import LocomoLine, run_locomo
-from engram_lab.longmemeval import run_longmemeval
+from engram_lab.benches import LocomoLine, run_locomo, run_longmemeval
 from engram_lab.resume import open_run
 from lab.tests import mortal
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile

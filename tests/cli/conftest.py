@@ -42,11 +42,6 @@ def engram(tmp_path, capsys, monkeypatch):
 
 
 @pytest.fixture
-def conversation():
-    return CONVERSATION
-
-
-@pytest.fixture
 def file(tmp_path):
     path = tmp_path / "conversation.json"
     path.write_text(json.dumps(CONVERSATION))

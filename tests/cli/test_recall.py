@@ -2,6 +2,8 @@
 
 import json
 
+from tests.cli.conftest import CONVERSATION
+
 
 def test_a_question_is_answered(remembered):
     """Quotes come with a verdict and the evidence that they are from."""
@@ -37,7 +39,7 @@ def test_a_search_has_no_answer(remembered):
     assert sum(-(-len(evidence["text"]) // 4) for evidence in found["evidence"]) <= 60
 
 
-def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
+def test_recall_as_of_a_day(remembered, monkeypatch):
     """A date stands for the end of its day: what was said in its morning counts, what was said later does not."""
     monkeypatch.setenv("ENGRAM_SETTINGS", '{"retrieve": {"stop": 0}}')
 
@@ -48,5 +50,5 @@ def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
         return {turn["text"] for evidence in json.loads(out)["evidence"] for turn in evidence["turns"]}
 
     assert turns_as_of("2024-04-01") == set()
-    assert turns_as_of("2024-04-02") == {message["text"] for message in conversation["sessions"][0]["messages"]}
+    assert turns_as_of("2024-04-02") == {message["text"] for message in CONVERSATION["sessions"][0]["messages"]}
     assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")

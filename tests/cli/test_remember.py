@@ -11,6 +11,7 @@ from langgraph_engram.cli.options import Defaults, Invocation
 from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import PendingTask
+from tests.cli.conftest import CONVERSATION
 
 DEFAULTS = Defaults({}, "", frozenset())
 PENDING = PendingTask(
@@ -42,10 +43,10 @@ def test_what_is_known_is_nothing_new(remembered, file):
     assert out.splitlines()[:2] == ["read as messages, 3 messages in 2 sessions", "nothing new: all 3 turns were known"]
 
 
-def test_a_session_can_be_named(engram, tmp_path, conversation):
+def test_a_session_can_be_named(engram, tmp_path):
     """A file of bare messages is stored under the session that was asked for."""
     path = tmp_path / "messages.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(conversation["sessions"][0]["messages"]).encode()))
+    path.write_bytes(gzip.compress(json.dumps(CONVERSATION["sessions"][0]["messages"]).encode()))
 
     engram("remember", str(path), "--user", "ana", "--session", "garden")
 

@@ -14,17 +14,13 @@ from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.rule_model.turns import extract_records
 from langgraph_engram.schema import Prompt, Turn
 from langgraph_engram.settings import VerifySettings
+from tests.conftest import make_record, make_turn
 
 
-@pytest.fixture
-def verdict(turn, record):
+def verdict(said, content, captions=(), **fields):
     """Verify a record of this content against one turn of this text, said on 8 May 2023."""
-
-    def give(said, content, captions=(), **fields):
-        source = turn(0, said, captions=list(captions))
-        return verify_record(record(0, content, **fields), [source], [source])
-
-    return give
+    source = make_turn(0, said, captions=list(captions))
+    return verify_record(make_record(0, content, **fields), [source], [source])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ def verdict(turn, record):
         ("I camp today.", "Ana camped on 8 May 2023."),
     ],
 )
-def test_what_the_sources_say_stands(verdict, said, content):
+def test_what_the_sources_say_stands(said, content):
     """Numbers as digits or words, names, the speaker, and dates that follow from the turn's own clock."""
     verified = verdict(said, content)
 
@@ -65,7 +61,7 @@ def test_what_the_sources_say_stands(verdict, said, content):
         ("I went to a pottery class.", "Ana dreams of sailing around the world alone.", "alon, around, dream"),
     ],
 )
-def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):
+def test_what_no_source_says_is_quarantined_with_its_reason(said, content, named):
     """The reason names what is missing, or turned around; what was quarantined already keeps its own."""
     verified, before = verdict(said, content), verdict(said, content, status="quarantined", reject_reason="no source")
 
@@ -74,13 +70,13 @@ def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, conte
     assert before.reject_reason == "no source"
 
 
-def test_an_image_is_evidence(verdict):
+def test_an_image_is_evidence():
     """What a caption says counts as said."""
     assert verdict("Look!", "Ana shares a photo of 2 dogs in Bergen.", ["2 dogs in Bergen"]).status == "active"
     assert verdict("Look!", "Ana shares a photo of 2 dogs in Bergen.").status == "quarantined"
 
 
-def test_a_date_that_follows_from_no_source_is_left_out(verdict):
+def test_a_date_that_follows_from_no_source_is_left_out():
     """The event's date is that of the day it was mentioned, or one that the words lead to; the rest is true without."""
     mentioned, follows, invented = (datetime(2023, 5, day, tzinfo=UTC) for day in (8, 7, 1))
 
@@ -212,7 +208,7 @@ def test_what_one_says_of_oneself_is_not_said_of_another(turn, record, said, sta
     assert status == "active" or verified.reject_reason == "it says of Ben what Ana said"
 
 
-def test_a_dimension_that_nobody_mentioned_is_left_open(verdict):
+def test_a_dimension_that_nobody_mentioned_is_left_open():
     """A place, a reason and keywords stay only if they were said; the record itself stays."""
     noted = {"location": "Lyon", "reason": "to please her coach", "purpose": "to relax"}
     keywords = ["camping", "Lyon"]

@@ -2,19 +2,12 @@
 
 import pytest
 
-from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
 MARKED = {"lasting": "instruction"}
 ASSISTANT = {"role": "assistant", "speaker": "assistant"}
-
-
-@pytest.fixture(scope="module")
-def minilm():
-    """The encoder in whose space the shipped weights were learned."""
-    return open_encoder(None)
 
 
 @pytest.fixture

@@ -7,22 +7,18 @@ from langgraph_engram.extraction.records import NO_SOURCE, USUAL_SIGNIFICANCE, b
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
+from tests.conftest import make_turn
 
 EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
 
 
-@pytest.fixture
-def build(turn):
+def build(*drafts):
     """Build records of candidates that cite three turns in two events."""
-
-    def make(*drafts):
-        said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
-        return build_records("scope", said, EVENT_OF, [("dimensional", draft) for draft in drafts])
-
-    return make
+    said = number_sentences([make_turn(0), make_turn(1), make_turn(2, "We leave on 1 June.")])
+    return build_records("scope", said, EVENT_OF, [("dimensional", draft) for draft in drafts])
 
 
-def test_sources_out_of_range_are_left_out(build):
+def test_sources_out_of_range_are_left_out():
     """Numbers that no turn has are ignored; what stays is enough."""
     (record,) = build(RecordDraft(sources=[0, 2, 99, -1, 2], content="Ana camped."))
 
@@ -31,14 +27,14 @@ def test_sources_out_of_range_are_left_out(build):
 
 
 @pytest.mark.parametrize("sources", [[], [0], [4], [-1, 99]])
-def test_a_record_without_a_source_is_quarantined(build, sources):
+def test_a_record_without_a_source_is_quarantined(sources):
     """A record that cites nothing it was extracted from is kept, with the reason, and is not active."""
     (record,) = build(RecordDraft(sources=sources, content="Ana camped."))
 
     assert (record.status, record.reject_reason, record.source_turn_ids) == ("quarantined", NO_SOURCE, [])
 
 
-def test_the_same_record_fifty_times_is_one(build):
+def test_the_same_record_fifty_times_is_one():
     """A model that repeats itself adds sources, not records."""
     (record,) = build(*[RecordDraft(sources=[1 + number % 2], content="Ana  camped.\n") for number in range(50)])
 
@@ -75,7 +71,7 @@ def test_a_relation_that_records_tell_already_is_left_out(turn):
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(4, 4), (1, 3)])
-def test_one_answer_gives_at_most_so_many_records(build, monkeypatch, limit, kept):
+def test_one_answer_gives_at_most_so_many_records(monkeypatch, limit, kept):
     """Beyond the limit of an answer drafts are ignored; a long text has as many records as sentences all the same."""
     monkeypatch.setattr(records_module, "MAX_RECORDS", limit)
 
@@ -86,7 +82,7 @@ def test_one_answer_gives_at_most_so_many_records(build, monkeypatch, limit, kep
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
-def test_a_candidate_without_words_keeps_what_was_said(build, content):
+def test_a_candidate_without_words_keeps_what_was_said(content):
     """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""
     records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[], content=content))
 
@@ -105,7 +101,7 @@ def test_a_candidate_without_words_keeps_what_was_said(build, content):
     ],
     ids=["a copy", "rephrased", "first person"],
 )
-def test_words_that_speak_as_i_have_an_owner(build, content, kept):
+def test_words_that_speak_as_i_have_an_owner(content, kept):
     """A copy, or a record in the first person, would be anybody's; who names "I" makes no copy."""
     (record,) = build(RecordDraft(sources=[1], content=content))
 
@@ -113,7 +109,7 @@ def test_words_that_speak_as_i_have_an_owner(build, content, kept):
 
 
 @pytest.mark.parametrize("sources", [[1], [1, 2], []])
-def test_a_copy_rests_on_the_sentence_it_is_copied_from(build, sources):
+def test_a_copy_rests_on_the_sentence_it_is_copied_from(sources):
     """Small models put a neighbour's number beside the words of a sentence, or none."""
     (record,) = build(RecordDraft(sources=sources, content="We leave on 1 June."))
 
@@ -141,7 +137,7 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
 
 
 @pytest.mark.parametrize("noted", ["2023-06-01", "2023-07-09"])
-def test_a_time_that_is_said_precedes_one_that_is_noted(build, noted):
+def test_a_time_that_is_said_precedes_one_that_is_noted(noted):
     """The clock of the turn decides what its words mean, whatever a model noted; when it was mentioned is another."""
     (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time=noted))
 
@@ -162,7 +158,7 @@ def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
 @pytest.mark.parametrize(
     "time", ["9999", "9999-12-31", "9999-12-31/9999-12-31", "0001-01-01", "2023-02-30", "12345-01-01", "soon", "/"]
 )
-def test_odd_dates_are_read_or_left_open(build, time):
+def test_odd_dates_are_read_or_left_open(time):
     """A date at the end of time, or none at all, never stops a write."""
     (record,) = build(RecordDraft(sources=[1], content="Ana camped.", time=time))
 
@@ -170,7 +166,7 @@ def test_odd_dates_are_read_or_left_open(build, time):
     assert record.event_start is None or record.event_start <= record.event_end
 
 
-def test_ids_follow_from_event_and_content(build):
+def test_ids_follow_from_event_and_content():
     """The same answer gives the same ids; another case of letters is no other record, another event is."""
     first, second = (build(RecordDraft(sources=[1], content=text))[0] for text in ("Ana camped.", "ANA camped."))
     (elsewhere,) = build(RecordDraft(sources=[3], content="Ana camped."))
@@ -187,7 +183,7 @@ def test_ids_follow_from_event_and_content(build):
         ({"significance": 1}, (None, 1)),
     ],
 )
-def test_what_a_model_notes_as_lasting_is_kept(build, noted, kept):
+def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
     """With its significance; what lasts without one has the usual one."""
     (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
 

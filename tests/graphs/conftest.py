@@ -35,6 +35,13 @@ SECOND = (
     ("Ben", "Oh! I sold my bees last week because the garden was too small."),
 )
 WHOSE = Scope(user_id="ana")
+QUESTION = RecallRequest(query="Where does Ana's sister Runa teach music?", user_id="ana", run_id="read")
+THREAD = {"configurable": {"thread_id": "thread"}}
+
+
+def answering() -> FakeModel:
+    """Make a model that answers as the rules do, and remembers what it was asked."""
+    return FakeModel([by_rule] * 200)
 
 
 def session(name: str, said: tuple[tuple[str, str], ...], at: datetime) -> RememberRequest:
@@ -55,17 +62,6 @@ def first() -> RememberRequest:
 def second() -> RememberRequest:
     """A later conversation that changes what the first one said."""
     return session("two", SECOND, NOON + timedelta(days=30))
-
-
-@pytest.fixture(scope="session")
-def question() -> RecallRequest:
-    return RecallRequest(query="Where does Ana's sister Runa teach music?", user_id="ana", run_id="read")
-
-
-@pytest.fixture(scope="session")
-def answering() -> Callable[[], FakeModel]:
-    """Make a model that answers as the rules do, and remembers what it was asked."""
-    return lambda: FakeModel([by_rule] * 200)
 
 
 class Deployment:
@@ -142,18 +138,8 @@ def empty(tmp_path: Path) -> Iterator[Deployment]:
     deployment.close()
 
 
-@pytest.fixture(scope="session")
-def thread() -> dict[str, dict[str, str]]:
-    return {"configurable": {"thread_id": "thread"}}
-
-
-@pytest.fixture(scope="session")
-def counts() -> Callable[[Any], dict[str, object]]:
+def counts(result: Any) -> dict[str, object]:
     """Return a function that dumps a receipt or a recollection without the seconds it took."""
-
-    def plain(result: Any) -> dict[str, object]:
-        totals: dict[str, object] = result.model_dump(exclude={"usage": {"seconds", "by_node"}})
-        ledger = [entry.model_dump(exclude={"seconds"}) for entry in result.usage.by_node]
-        return {**totals, "ledger": sorted(ledger, key=str)}
-
-    return plain
+    totals: dict[str, object] = result.model_dump(exclude={"usage": {"seconds", "by_node"}})
+    ledger = [entry.model_dump(exclude={"seconds"}) for entry in result.usage.by_node]
+    return {**totals, "ledger": sorted(ledger, key=str)}

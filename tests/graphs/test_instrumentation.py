@@ -10,6 +10,7 @@ from langgraph_engram.graphs.instrumentation import InstrumentedNode
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
+from tests.graphs.conftest import QUESTION, THREAD
 
 
 def reports_and_updates(parts):
@@ -72,9 +73,9 @@ def test_each_step_of_a_write_reports_its_start_and_end(writing, first, follow):
     assert not [word for word in ("Runa", "Oslo", "bees", "camping", "ana") if word in reports]
 
 
-def test_each_step_of_a_recall_reports_its_start_and_end(reading, question, follow):
+def test_each_step_of_a_recall_reports_its_start_and_end(reading, follow):
     """In the same words, with the evidence that was found."""
-    parts = follow(reading, {"request": question}, stream_mode=["custom", "updates"])
+    parts = follow(reading, {"request": QUESTION}, stream_mode=["custom", "updates"])
 
     events, steps = reports_and_updates(parts)
     require_reports(events, steps, "recall")
@@ -132,11 +133,11 @@ def first_of_commits(calls):
 
 @pytest.mark.parametrize("error", [StoreUnreachable("no answer"), StoreFailed("busy")])
 @pytest.mark.parametrize(("fails", "late"), [(the_first, False), (first_of_commits, False), (first_of_commits, True)])
-def test_a_transient_failure_is_retried(empty, copy_of, tmp_path, first, thread, error, fails, late):
+def test_a_transient_failure_is_retried(empty, copy_of, tmp_path, first, error, fails, late):
     """Each step is tried again, and what is kept in the end is what a run without trouble keeps."""
     store = Faltering(empty.store, error, fails=fails, late=late)
 
-    state = empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+    state = empty.writing(RuleModel(), store=store).invoke({"request": first}, THREAD)
 
     undisturbed = copy_of(tmp_path / "undisturbed")
     assert state["receipt"].pending == 0
@@ -145,22 +146,22 @@ def test_a_transient_failure_is_retried(empty, copy_of, tmp_path, first, thread,
     undisturbed.close()
 
 
-def test_a_lasting_failure_is_raised(empty, first, thread):
+def test_a_lasting_failure_is_raised(empty, first):
     """After three tries, with the store's own words; when it is over, the run goes on where it was."""
     store = Faltering(empty.store, StoreUnreachable("no answer"), fails=lambda _: True)
 
     with pytest.raises(StoreUnreachable, match="no answer"):
-        empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+        empty.writing(RuleModel(), store=store).invoke({"request": first}, THREAD)
 
     assert store.calls == ["index"] * 3
-    assert empty.writing(RuleModel()).invoke(None, thread)["receipt"].stored_turns == 3
+    assert empty.writing(RuleModel()).invoke(None, THREAD)["receipt"].stored_turns == 3
 
 
-def test_what_will_not_pass_is_not_tried_again(empty, first, thread):
+def test_what_will_not_pass_is_not_tried_again(empty, first):
     """A store that cannot be read by this version cannot be read a second later either."""
     store = Faltering(empty.store, StoreError("of another version"), fails=lambda _: True)
 
     with pytest.raises(StoreError, match="another version"):
-        empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+        empty.writing(RuleModel(), store=store).invoke({"request": first}, THREAD)
 
     assert store.calls == ["index"]

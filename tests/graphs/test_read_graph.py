@@ -13,6 +13,7 @@ from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
+from tests.graphs.conftest import QUESTION, counts
 
 NODES = [
     "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack",
@@ -52,18 +53,18 @@ def deployment(copy_of, tmp_path_factory):
 
 
 @pytest.fixture
-def whole(deployment, deep, question, request):
+def whole(deployment, deep, request):
     """An uninterrupted recall: what it asked, and its recollection."""
     model = deep()
-    state = deployment.reading(model).invoke({"request": question}, {"configurable": {"thread_id": request.node.name}})
+    state = deployment.reading(model).invoke({"request": QUESTION}, {"configurable": {"thread_id": request.node.name}})
     return model.asked, state["recollection"]
 
 
-def test_what_does_not_suffice_is_selected_from_in_batches(question):
+def test_what_does_not_suffice_is_selected_from_in_batches():
     """Each batch of candidates is a branch of its own, and all of them run side by side."""
     found = [Evidence(evidence_id=f"p{number}", text="Ana skis.") for number in range(5)]
     intent = Intent(query="Where?", anchor="Where?")
-    state = {"request": question, "query": "Where?", "intent": intent, "sufficient": False, "evidence": found}
+    state = {"request": QUESTION, "query": "Where?", "intent": intent, "sufficient": False, "evidence": found}
 
     sent = Routing(DeepSettings(), select_batch=3).after_judge(state)
 
@@ -86,12 +87,12 @@ def test_a_question_may_need_a_second_round(whole):
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_a_recall_stopped_after_any_step_is_resumed(deployment, whole, deep, question, counts, node):
+def test_a_recall_stopped_after_any_step_is_resumed(deployment, whole, deep, node):
     """Stopped at a step and resumed by another graph: the same result, and no question asked twice."""
     asked, recollection = whole
     before, after = deep(), deep()
     thread = {"configurable": {"thread_id": f"stop-{node}"}}
-    deployment.reading(before).invoke({"request": question}, thread, durability="sync", interrupt_after=[node])
+    deployment.reading(before).invoke({"request": QUESTION}, thread, durability="sync", interrupt_after=[node])
 
     graph = deployment.reading(after)
     if graph.get_state(thread).next:
@@ -102,15 +103,13 @@ def test_a_recall_stopped_after_any_step_is_resumed(deployment, whole, deep, que
 
 
 @pytest.mark.parametrize("questions_before", range(4))
-def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(
-    deployment, whole, deep, question, counts, questions_before
-):
+def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(deployment, whole, deep, questions_before):
     """What was asked before the crash is not paid twice."""
     asked, recollection = whole
     thread = {"configurable": {"thread_id": f"die-{questions_before}"}}
     dying, model = FakeModel([*[two_rounds] * questions_before, die]), deep()
     with pytest.raises(KeyboardInterrupt):
-        deployment.reading(dying).invoke({"request": question}, thread, durability="sync")
+        deployment.reading(dying).invoke({"request": QUESTION}, thread, durability="sync")
 
     state = deployment.reading(model).invoke(None, thread, durability="sync")
 
@@ -118,11 +117,11 @@ def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(
     assert model.asked == asked[questions_before:]
 
 
-def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep, question):
+def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep):
     """The state read from disk equals the one that was there, evidence with records and turns included."""
     opened, thread = copy_of(tmp_path / "store"), {"configurable": {"thread_id": "x"}}
     graph = opened.reading(deep())
-    graph.invoke({"request": question}, thread, durability="sync")
+    graph.invoke({"request": QUESTION}, thread, durability="sync")
     lived = graph.get_state(thread).values
     opened.reopen()
 
@@ -136,23 +135,23 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep,
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_search_asks_no_model_under_any_preset(deployment, question, name):
+def test_a_search_asks_no_model_under_any_preset(deployment, name):
     """A search costs no call; its evidence stays within its budget."""
     model = FakeModel([Failure("refused", "no")] * 9)
     graph = build_read_graph(deployment.store, model, RuleModel(), preset(name))
 
-    found = graph.invoke({"request": question.model_copy(update={"mode": "search", "budget": 60})})["recollection"]
+    found = graph.invoke({"request": QUESTION.model_copy(update={"mode": "search", "budget": 60})})["recollection"]
 
     assert (model.asked, found.usage.calls, found.answer) == ([], 0, None)
     assert sum(-(-len(passage.text) // 4) for passage in found.evidence) <= 60
 
 
-def test_an_empty_memory_is_absent_and_not_an_error(deployment, question):
+def test_an_empty_memory_is_absent_and_not_an_error(deployment):
     """Nothing remembered: no question is asked, and the result says why."""
     model = FakeModel()
     graph = build_read_graph(deployment.store, model, RuleModel(), preset("engram"))
 
-    recollection = graph.invoke({"request": question.model_copy(update={"user_id": "nobody"})})["recollection"]
+    recollection = graph.invoke({"request": QUESTION.model_copy(update={"user_id": "nobody"})})["recollection"]
 
     assert (recollection.verdict, recollection.evidence, model.asked) == ("absent", [], [])
     assert "nothing is remembered yet for user nobody" in recollection.notes

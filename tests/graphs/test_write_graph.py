@@ -8,6 +8,7 @@ from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.testing import FakeModel
+from tests.graphs.conftest import THREAD, answering, counts
 
 NODES = [
     "receive", "segment", "extract", "verify", "filter_candidates", "consolidate", "approve_updates",
@@ -24,15 +25,15 @@ class PowerCut(BaseException):
 
 
 @pytest.fixture(scope="module")
-def whole(copy_of, tmp_path_factory, thread, second, answering):
+def whole(copy_of, tmp_path_factory, second):
     """An uninterrupted run of the second conversation: what it asked, what is kept after it, and its receipt."""
     deployment, model = copy_of(tmp_path_factory.mktemp("whole") / "store"), answering()
-    state = deployment.writing(model).invoke({"request": second}, thread, durability="sync")
+    state = deployment.writing(model).invoke({"request": second}, THREAD, durability="sync")
     yield model.asked, deployment.contents(), state["receipt"]
     deployment.close()
 
 
-def test_a_run_passes_every_step(whole, counts):
+def test_a_run_passes_every_step(whole):
     """The second conversation changes what the first said: every node has work to do."""
     asked, kept, receipt = whole
     totals = counts(receipt)
@@ -46,14 +47,14 @@ def test_a_run_passes_every_step(whole, counts):
 
 
 @pytest.mark.parametrize("node", [name for name in NODES if name not in SELDOM])
-def test_a_run_stopped_after_any_step_is_resumed_elsewhere(whole, cut_off, thread, second, answering, counts, node):
+def test_a_run_stopped_after_any_step_is_resumed_elsewhere(whole, cut_off, second, node):
     """Stopped, let go of, opened again and resumed: the same memory, the same receipt, no question asked twice."""
     asked, kept, receipt = whole
     before, after = answering(), answering()
-    cut_off.writing(before).invoke({"request": second}, thread, durability="sync", interrupt_after=[node])
+    cut_off.writing(before).invoke({"request": second}, THREAD, durability="sync", interrupt_after=[node])
     cut_off.reopen()
 
-    state = cut_off.writing(after).invoke(None, thread, durability="sync")
+    state = cut_off.writing(after).invoke(None, THREAD, durability="sync")
 
     assert cut_off.contents() == kept
     assert counts(state["receipt"]) == counts(receipt)
@@ -61,19 +62,17 @@ def test_a_run_stopped_after_any_step_is_resumed_elsewhere(whole, cut_off, threa
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_a_run_that_dies_over_a_question_asks_it_again_and_no_other(
-    whole, cut_off, thread, second, answering, counts, name
-):
+def test_a_run_that_dies_over_a_question_asks_it_again_and_no_other(whole, cut_off, second, name):
     """A crash while a model answers costs that step alone: what was asked before is not paid twice."""
     asked, kept, receipt = whole
     names = [question.name for question in asked]
     dying = FakeModel([*answering().answers[: names.index(name)], die])
     with pytest.raises(PowerCut):
-        cut_off.writing(dying).invoke({"request": second}, thread, durability="sync")
+        cut_off.writing(dying).invoke({"request": second}, THREAD, durability="sync")
     cut_off.reopen()
     model = answering()
 
-    state = cut_off.writing(model).invoke(None, thread, durability="sync")
+    state = cut_off.writing(model).invoke(None, THREAD, durability="sync")
 
     assert cut_off.contents() == kept
     assert counts(state["receipt"]) == counts(receipt)
@@ -82,27 +81,27 @@ def test_a_run_that_dies_over_a_question_asks_it_again_and_no_other(
 
 @pytest.mark.parametrize("writer", range(len(WRITERS)), ids=WRITERS)
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-def test_a_run_that_dies_over_a_commit_commits_once(whole, cut_off, thread, second, answering, counts, writer, late):
+def test_a_run_that_dies_over_a_commit_commits_once(whole, cut_off, second, writer, late):
     """A crash just before or just after a commit: doing it again changes nothing."""
     _, kept, receipt = whole
     store = DyingStore(cut_off.store, writer, late=late)
     with pytest.raises(PowerCut):
-        cut_off.writing(answering(), store=store).invoke({"request": second}, thread, durability="sync")
+        cut_off.writing(answering(), store=store).invoke({"request": second}, THREAD, durability="sync")
     cut_off.reopen()
 
-    state = cut_off.writing(answering()).invoke(None, thread, durability="sync")
+    state = cut_off.writing(answering()).invoke(None, THREAD, durability="sync")
 
     assert cut_off.contents() == kept
     assert counts(state["receipt"])["records"] == counts(receipt)["records"]
 
 
-def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, thread, second):
+def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, second):
     """After every step, the state that is read from disk equals the one that was there, types included."""
     graph = cut_off.writing(RuleModel())
-    lived = list(graph.stream({"request": second}, thread, stream_mode="values", durability="sync"))
+    lived = list(graph.stream({"request": second}, THREAD, stream_mode="values", durability="sync"))
     cut_off.reopen()
 
-    history = list(cut_off.writing(RuleModel()).get_state_history(thread))
+    history = list(cut_off.writing(RuleModel()).get_state_history(THREAD))
     saved = [snapshot.values for snapshot in reversed(history) if "request" in snapshot.values]
 
     assert [state for state, _ in groupby(saved)] == [state for state, _ in groupby(lived)]

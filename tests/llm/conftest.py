@@ -1,10 +1,8 @@
 """What the tests of the adapters share: a question of each kind, and a chat model of a fake server."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
@@ -41,30 +39,8 @@ class AskText(Question[str]):
         return [HumanMessage(self.text)]
 
 
-@pytest.fixture
-def note() -> type[Note]:
-    return Note
-
-
-@pytest.fixture
-def ask_note() -> type[AskNote]:
-    return AskNote
-
-
-@pytest.fixture
-def ask_text() -> type[AskText]:
-    return AskText
-
-
-@pytest.fixture
-def chat_of() -> Callable[..., ChatModel]:
+def chat_of(server: FakeServer | str, timeout: float = 10.0, retries: int = 0, **settings: object) -> ChatModel:
     """Make a chat model that talks to a fake server by the real client."""
-
-    def make(server: FakeServer | str, timeout: float = 10.0, retries: int = 0, **settings: object) -> ChatModel:
-        url = server if isinstance(server, str) else server.url
-        chat = ChatOpenAI(
-            base_url=url, api_key="any", model="fake", temperature=0, timeout=timeout, max_retries=retries
-        )
-        return ChatModel(chat, "openai:fake", ChatSettings(**settings))
-
-    return make
+    url = server if isinstance(server, str) else server.url
+    chat = ChatOpenAI(base_url=url, api_key="any", model="fake", temperature=0, timeout=timeout, max_retries=retries)
+    return ChatModel(chat, "openai:fake", ChatSettings(**settings))

@@ -12,16 +12,17 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from tests.fake_server import FakeServer, Reply
+from tests.llm.conftest import AskNote, AskText, Note, chat_of
 
 GOOD = '{"label": "news", "confidence": 0.5}'
 
 BAD = '{"label": "gossip"}'
 
 
-def test_a_text_question_gives_text(chat_of, ask_text):
+def test_a_text_question_gives_text():
     """Reasoning is left out, and the server's tokens are counted; four characters are one where it counts none."""
     with FakeServer([Reply("<think>hm</think>Hello."), Reply("x" * 40, usage=False)]) as server:
-        result, estimated = chat_of(server).ask(ask_text()), chat_of(server).ask(ask_text("y" * 80))
+        result, estimated = chat_of(server).ask(AskText()), chat_of(server).ask(AskText("y" * 80))
 
     assert result.answer == "Hello."
     assert (result.usage.calls, result.usage.prompt_tokens, result.usage.completion_tokens) == (1, 7, 3)
@@ -30,21 +31,21 @@ def test_a_text_question_gives_text(chat_of, ask_text):
 
 
 @pytest.mark.parametrize("method", ["json_schema", "json_prompt"])
-def test_each_method_gives_a_validated_answer(method, chat_of, ask_note, note):
+def test_each_method_gives_a_validated_answer(method):
     """Each way of asking for JSON works, and sends the schema in one place at least."""
     with FakeServer([Reply(GOOD)]) as server:
-        result = chat_of(server, structured_methods=[method]).ask(ask_note())
+        result = chat_of(server, structured_methods=[method]).ask(AskNote())
 
-    assert result.answer == note(label="news", confidence=0.5)
+    assert result.answer == Note(label="news", confidence=0.5)
     assert '"gossip"' not in str(server.requests)
     assert "confidence" in str(server.requests[0])
 
 
-def test_a_refused_method_is_skipped_and_the_working_one_remembered(chat_of, ask_note):
+def test_a_refused_method_is_skipped_and_the_working_one_remembered():
     """A refusal costs one call, once; a schema in the prompt is the last resort."""
     with FakeServer(refuses=["json_schema"], otherwise=Reply(f"Well: {GOOD}")) as server:
         model = chat_of(server)
-        first, second = model.ask(ask_note()), model.ask(ask_note())
+        first, second = model.ask(AskNote()), model.ask(AskNote())
 
     assert first.answer == second.answer
     assert (first.usage.calls, second.usage.calls) == (2, 1)
@@ -52,10 +53,10 @@ def test_a_refused_method_is_skipped_and_the_working_one_remembered(chat_of, ask
     assert "response_format" not in server.requests[-1]
 
 
-def test_a_bad_answer_is_repaired_once(chat_of, ask_note):
+def test_a_bad_answer_is_repaired_once():
     """The model sees its answer, what is wrong with it, and the schema."""
     with FakeServer([Reply(BAD), Reply(GOOD)]) as server:
-        result = chat_of(server).ask(ask_note())
+        result = chat_of(server).ask(AskNote())
 
     assert result.answer is not None
     assert (result.usage.calls, result.usage.repaired, result.usage.invalid) == (2, 1, 0)
@@ -64,32 +65,32 @@ def test_a_bad_answer_is_repaired_once(chat_of, ask_note):
     assert "label: Input should be 'news' or 'chat'" in repair["content"]
 
 
-def test_an_answer_that_stays_bad_is_a_failure_of_this_question(chat_of, ask_note):
+def test_an_answer_that_stays_bad_is_a_failure_of_this_question():
     """One repair by the method that works, then a typed failure; siblings are not lost."""
     with FakeServer([Reply(GOOD), Reply(BAD), Reply("no"), Reply(GOOD)]) as server:
         model = chat_of(server, concurrency=1)
-        results = model.ask_all([ask_note("one"), ask_note("two"), ask_note("three")])
+        results = model.ask_all([AskNote("one"), AskNote("two"), AskNote("three")])
 
     assert [result.failure and result.failure.kind for result in results] == [None, "invalid", None]
     assert (results[1].usage.calls, results[1].usage.invalid, results[1].usage.repaired) == (2, 1, 0)
 
 
-def test_a_method_whose_schema_is_ignored_is_left(chat_of, ask_note):
+def test_a_method_whose_schema_is_ignored_is_left():
     """A server that takes a schema and ignores it: the repair states it, and later questions go otherwise."""
     with FakeServer([Reply("Hm."), Reply(GOOD)], otherwise=Reply(GOOD)) as server:
         model = chat_of(server)
-        first, second = model.ask(ask_note()), model.ask(ask_note())
+        first, second = model.ask(AskNote()), model.ask(AskNote())
 
     assert first.answer == second.answer
     assert (first.usage.calls, first.usage.repaired, second.usage.calls) == (2, 1, 1)
     assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
-def test_a_weak_model_costs_two_calls_a_question(chat_of, ask_note):
+def test_a_weak_model_costs_two_calls_a_question():
     """When both methods were answered badly, the prompt is kept."""
     with FakeServer(otherwise=Reply("Hm.")) as server:
         model = chat_of(server)
-        results = [model.ask(ask_note()) for _ in range(4)]
+        results = [model.ask(AskNote()) for _ in range(4)]
 
     assert [result.usage.calls for result in results] == [2, 2, 2, 2]
     assert {result.failure and result.failure.kind for result in results} == {"invalid"}
@@ -97,34 +98,34 @@ def test_a_weak_model_costs_two_calls_a_question(chat_of, ask_note):
 
 
 @pytest.mark.parametrize("method", ["json_schema", "json_prompt"])
-def test_a_cut_off_answer_says_so(method, chat_of, ask_note):
+def test_a_cut_off_answer_says_so(method):
     """It is not asked for again: the same limit would cut it again."""
     with FakeServer([Reply('{"label": "ne', finish_reason="length")]) as server:
-        result = chat_of(server, structured_methods=[method]).ask(ask_note())
+        result = chat_of(server, structured_methods=[method]).ask(AskNote())
 
     assert result.failure.kind == "too_long"
     assert "cut off" in result.failure.reason
     assert (result.usage.calls, result.usage.completion_tokens, result.usage.invalid) == (1, 3, 1)
 
 
-def test_any_chat_model_will_do(ask_note, ask_text):
+def test_any_chat_model_will_do():
     """One without tools or response formats is asked by prompt."""
     chat = GenericFakeChatModel(messages=iter([AIMessage(GOOD), AIMessage("Hello.")]))
     model = ChatModel(chat, "generic", ChatSettings())
 
-    answers = [model.ask(ask_note()).answer, model.ask(ask_text()).answer]
+    answers = [model.ask(AskNote()).answer, model.ask(AskText()).answer]
 
     assert answers[0].label == "news"
     assert answers[1] == "Hello."
 
 
-def test_a_reply_from_the_cache_costs_nothing(chat_of, ask_text):
+def test_a_reply_from_the_cache_costs_nothing():
     """LangChain's cache, where a user switches it on, is no call."""
     set_llm_cache(InMemoryCache())
     try:
         with FakeServer([Reply("Hello.")]) as server:
             model = chat_of(server)
-            first, second = model.ask(ask_text()), model.ask(ask_text())
+            first, second = model.ask(AskText()), model.ask(AskText())
     finally:
         set_llm_cache(None)
 
@@ -132,11 +133,11 @@ def test_a_reply_from_the_cache_costs_nothing(chat_of, ask_text):
     assert (first.usage.calls, second.usage.calls, second.usage.prompt_tokens) == (1, 0, 0)
 
 
-def test_order_is_kept_and_concurrency_is_bounded(chat_of, ask_note, ask_text):
+def test_order_is_kept_and_concurrency_is_bounded():
     """Answers come in the order of the questions, whoever is quicker; never more at once than allowed."""
     script = [Reply("0")] + [Reply(str(number), after_seconds=0.05) for number in range(1, 9)]
     with FakeServer(script) as server:
-        results = chat_of(server, concurrency=3).ask_all([ask_text(str(number)) for number in range(9)])
+        results = chat_of(server, concurrency=3).ask_all([AskText(str(number)) for number in range(9)])
 
     answers = {
         request["messages"][0]["content"]: reply.content for request, reply in zip(server.requests, script, strict=True)
@@ -145,10 +146,10 @@ def test_order_is_kept_and_concurrency_is_bounded(chat_of, ask_note, ask_text):
     assert 2 <= server.most_at_once <= 3
 
 
-def test_a_failure_that_affects_all_is_met_once(chat_of, ask_note):
+def test_a_failure_that_affects_all_is_met_once():
     """No access: one call, and the same failure for each question."""
     with FakeServer(otherwise=Reply(status=401, error="bad key")) as server:
-        results = chat_of(server, concurrency=1).ask_all([ask_note(str(number)) for number in range(5)])
+        results = chat_of(server, concurrency=1).ask_all([AskNote(str(number)) for number in range(5)])
 
     assert len(server.requests) == 1
     assert {result.failure for result in results} == {results[0].failure}
@@ -161,7 +162,7 @@ class Said(TypedDict, total=False):
 
 
 def graph_of(node):
-    return StateGraph(Said).add_node("ask_text", node).add_edge(START, "ask_text").add_edge("ask_text", END).compile()
+    return StateGraph(Said).add_node("AskText", node).add_edge(START, "AskText").add_edge("AskText", END).compile()
 
 
 class Starts(BaseCallbackHandler):
@@ -174,13 +175,13 @@ class Starts(BaseCallbackHandler):
         self.count += 1
 
 
-def test_text_streams_and_json_does_not(chat_of, ask_text, ask_note):
+def test_text_streams_and_json_does_not():
     """An answer for people comes word by word; JSON stays out of their sight."""
     with FakeServer([Reply(GOOD), Reply("one two three")]) as server:
         model = chat_of(server)
 
         def node(state):
-            return {"answers": [model.ask(ask_note()).answer.label, model.ask(ask_text()).answer]}
+            return {"answers": [model.ask(AskNote()).answer.label, model.ask(AskText()).answer]}
 
         seen = [chunk.text for chunk, _ in graph_of(node).stream({}, stream_mode="messages")]
 
@@ -188,7 +189,7 @@ def test_text_streams_and_json_does_not(chat_of, ask_text, ask_note):
     assert len([text for text in seen if text]) == 3
 
 
-def test_callbacks_and_writers_reach_the_threads(chat_of, ask_text):
+def test_callbacks_and_writers_reach_the_threads():
     """Questions asked concurrently keep the node's callbacks, and its stream of messages."""
     starts = Starts()
     with FakeServer(otherwise=Reply("hello")) as server:
@@ -196,11 +197,11 @@ def test_callbacks_and_writers_reach_the_threads(chat_of, ask_text):
 
         def node(state):
             return {
-                "answers": [result.answer for result in model.ask_all([ask_text(str(number)) for number in range(4)])]
+                "answers": [result.answer for result in model.ask_all([AskText(str(number)) for number in range(4)])]
             }
 
         stream = graph_of(node).stream({}, {"callbacks": [starts]}, stream_mode="messages")
         seen = [metadata["langgraph_node"] for chunk, metadata in stream if chunk.text]
 
     assert starts.count == 4
-    assert seen == ["ask_text"] * 4
+    assert seen == ["AskText"] * 4

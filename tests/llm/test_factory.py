@@ -9,6 +9,7 @@ from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_chat, open_model
 from langgraph_engram.testing import FakeModel
 from tests.fake_server import FakeServer, Reply
+from tests.llm.conftest import AskText
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +24,11 @@ def test_without_a_key_it_says_what_to_do():
         open_model("openai:gpt-4.1-mini", ChatSettings())
 
 
-def test_a_self_hosted_server_needs_no_key(monkeypatch, ask_text):
+def test_a_self_hosted_server_needs_no_key(monkeypatch):
     """It gets the settings, the older name of the limit, and any key."""
     with FakeServer([Reply("Hello.")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        result = open_model("openai:any", ChatSettings(temperature=0.5, max_completion_tokens=99)).ask(ask_text())
+        result = open_model("openai:any", ChatSettings(temperature=0.5, max_completion_tokens=99)).ask(AskText())
 
     assert result.answer == "Hello."
     sent = server.requests[0]
@@ -44,11 +45,11 @@ def test_openai_gets_the_newer_name_of_the_limit(monkeypatch):
     assert (chat.max_tokens, chat.extra_body) == (99, None)
 
 
-def test_the_client_tries_again_as_often_as_settings_say(monkeypatch, ask_text):
+def test_the_client_tries_again_as_often_as_settings_say(monkeypatch):
     """A rate limit is met three times."""
     with FakeServer(otherwise=Reply(status=429, retry_after=0.01)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        result = open_model("openai:any", ChatSettings(retries=2)).ask(ask_text())
+        result = open_model("openai:any", ChatSettings(retries=2)).ask(AskText())
 
     assert result.failure is not None
     assert len(server.requests) == 3

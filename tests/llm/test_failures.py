@@ -7,6 +7,7 @@ from langchain_core.exceptions import ContextOverflowError, ModelTimeoutError
 
 from langgraph_engram.llm.replies import MAX_REASON, failure_of
 from tests.fake_server import FakeServer, Reply
+from tests.llm.conftest import AskNote, AskText, chat_of
 
 GOOD = '{"label": "news", "confidence": 0.5}'
 
@@ -74,10 +75,10 @@ def test_a_long_message_is_cut():
 
 
 @pytest.mark.parametrize("bad", [Reply(status=429, retry_after=0.01), Reply(hangs_up=True)])
-def test_what_is_transient_is_tried_again(bad, chat_of, ask_text):
+def test_what_is_transient_is_tried_again(bad):
     """A rate limit is waited for, a connection made again; both are one call."""
     with FakeServer([bad, Reply("Hello.")]) as server:
-        result = chat_of(server, retries=1).ask(ask_text())
+        result = chat_of(server, retries=1).ask(AskText())
 
     assert result.answer == "Hello."
     assert (len(server.requests), result.usage.calls) == (2, 1)
@@ -91,40 +92,40 @@ def test_what_is_transient_is_tried_again(bad, chat_of, ask_text):
         (Reply(status=413, error="no"), "too_long"),
     ],
 )
-def test_permanent_failures_and_a_wait_of_an_hour_are_not_retried(reply, kind, chat_of, ask_note):
+def test_permanent_failures_and_a_wait_of_an_hour_are_not_retried(reply, kind):
     """One call, no other method; the failure says why."""
     with FakeServer([reply]) as server:
-        result = chat_of(server, retries=2).ask(ask_note())
+        result = chat_of(server, retries=2).ask(AskNote())
 
     assert result.failure.kind == kind
     assert "no" in result.failure.reason
     assert len(server.requests) == 1
 
 
-def test_a_slow_server_is_a_timeout(chat_of, ask_text):
+def test_a_slow_server_is_a_timeout():
     """The client's own time-out ends the wait."""
     with FakeServer(otherwise=Reply("Hello.", after_seconds=30)) as server:
-        result = chat_of(server, timeout=0.1).ask(ask_text())
+        result = chat_of(server, timeout=0.1).ask(AskText())
 
     assert result.failure.kind == "timeout"
 
 
-def test_an_absent_server_is_unreachable(chat_of, ask_text):
+def test_an_absent_server_is_unreachable():
     """The reason is the system's, not the client's "Connection error." alone."""
     with FakeServer() as server:
         gone = server.url
 
-    result = chat_of(gone).ask(ask_text())
+    result = chat_of(gone).ask(AskText())
 
     assert result.failure.kind == "unreachable"
     assert "refused" in result.failure.reason
 
 
-def test_a_bare_server_error_may_be_the_methods_fault(chat_of, ask_note):
+def test_a_bare_server_error_may_be_the_methods_fault():
     """While no method is known to work, one that meets status 500 is left for the next; later it is the server's."""
     with FakeServer([Reply(status=500), Reply(GOOD), Reply(status=500)]) as server:
         model = chat_of(server)
-        first, second = model.ask(ask_note()), model.ask(ask_note())
+        first, second = model.ask(AskNote()), model.ask(AskNote())
 
     assert first.answer is not None
     assert (first.usage.calls, second.usage.calls) == (2, 1)
@@ -132,12 +133,12 @@ def test_a_bare_server_error_may_be_the_methods_fault(chat_of, ask_note):
     assert all("response_format" not in request for request in server.requests[1:])
 
 
-def test_a_model_that_refuses_a_temperature_gets_none(chat_of, ask_text):
+def test_a_model_that_refuses_a_temperature_gets_none():
     """OpenAI's reasoning models take their own alone."""
     refusal = Reply(status=400, error="Unsupported value: 'temperature' does not support 0 with this model.")
     with FakeServer([refusal, Reply("Hello."), Reply("Hello.")]) as server:
         model = chat_of(server)
-        first, second = model.ask(ask_text()), model.ask(ask_text())
+        first, second = model.ask(AskText()), model.ask(AskText())
 
     assert first.answer == second.answer == "Hello."
     assert ["temperature" in request for request in server.requests] == [True, False, False]

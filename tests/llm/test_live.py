@@ -7,6 +7,7 @@ import pytest
 
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
+from tests.llm.conftest import AskNote, AskText
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -25,20 +26,20 @@ def settings():
     return ChatSettings(max_completion_tokens=60, timeout_seconds=200, concurrency=1)
 
 
-def test_a_working_method_is_found_and_kept(name, settings, ask_note):
+def test_a_working_method_is_found_and_kept(name, settings):
     """The first question may cost refused calls; the next does not."""
     model = open_model(name, settings)
 
-    first, second = model.ask_all([ask_note("The president resigned today."), ask_note("How are you?")])
+    first, second = model.ask_all([AskNote("The president resigned today."), AskNote("How are you?")])
 
     assert first.failure is None
     assert second.failure is None
     assert second.usage.calls - second.usage.repaired == 1
 
 
-def test_a_prompt_beyond_the_context_is_too_long(name, settings, ask_text):
+def test_a_prompt_beyond_the_context_is_too_long(name, settings):
     """It is not tried again."""
-    result = open_model(name, settings).ask(ask_text("word " * 20_000))
+    result = open_model(name, settings).ask(AskText("word " * 20_000))
 
     assert result.failure.kind == "too_long"
     assert result.usage.calls == 1

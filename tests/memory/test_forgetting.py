@@ -22,11 +22,6 @@ BEES = ("I keep four hives of Vesperine bees in the garden.", "I keep four hives
 
 
 @pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "store"
-
-
-@pytest.fixture
 def memory(folder):
     with Memory(folder, "rules", encoder="hashing") as opened:
         yield opened

@@ -1,6 +1,5 @@
 """Give one example of each question, made of a short conversation of two people."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -86,8 +85,3 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
 @pytest.fixture
 def questions() -> dict[str, Question[Any]]:
     return questions_about(SAID, "Where did Ana camp in May?")
-
-
-@pytest.fixture
-def about() -> Callable[..., dict[str, Question[Any]]]:
-    return questions_about

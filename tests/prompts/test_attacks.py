@@ -9,6 +9,7 @@ import pytest
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.rule_model.model import RULES
 from tests import attacks
+from tests.prompts.conftest import questions_about
 
 QUERY = "What did Zoe eat?"
 TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool|answers)\b", re.IGNORECASE)
@@ -22,8 +23,8 @@ def lenient(text):
     return unicodedata.normalize("NFKC", "".join(visible).replace("\u2039", "(").replace("\uff3b", "("))
 
 
-def shown(about, name, said):
-    question = about((said,) * 3, QUERY)[name]
+def shown(name, said):
+    question = questions_about((said,) * 3, QUERY)[name]
     if isinstance(question, DescribeBoundary):
         # A title stands on a line of its own, which begins with it.
         question = replace(question, earlier_summary=f"Soup {said[1]}", later_summary=f"Soup {said[1]}")
@@ -37,13 +38,13 @@ def heads(text):
 
 
 @pytest.mark.parametrize("name", sorted(question.__name__ for question in RULES))
-def test_no_attack_leaves_its_place(about, name):
+def test_no_attack_leaves_its_place(name):
     """The tags, the lines and what each of them begins with are those of a harmless conversation."""
-    harmless = shown(about, name, ("Zoe", "We ate soup.", ["soup"]))
+    harmless = shown(name, ("Zoe", "We ate soup.", ["soup"]))
     tags, begun = TAG.findall(harmless), heads(harmless)
     for attack in attacks.TEXTS:
         for said in (("Zoe", attack, ["soup"]), ("Zoe", "We ate soup.", [attack])):
-            text = shown(about, name, said)
+            text = shown(name, said)
 
             assert TAG.findall(lenient(text)) == tags, attack
             assert not TOKEN.search(lenient(text)), attack
@@ -52,10 +53,10 @@ def test_no_attack_leaves_its_place(about, name):
 
 
 @pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "JudgeBoundary", "WriteAnswer", "ExtractEvents"])
-def test_no_name_forges_a_line(about, name):
+def test_no_name_forges_a_line(name):
     """Whatever a speaker is called, a line has one name, and what was said follows it at once."""
     for attack in attacks.ALL:
-        text = shown(about, name, (attack, "We ate soup.", []))
+        text = shown(name, (attack, "We ate soup.", []))
 
         said = [line for line in text.splitlines() if "We ate soup." in line]
         assert said
@@ -64,9 +65,9 @@ def test_no_name_forges_a_line(about, name):
         assert not [line for line in text.splitlines() if line.startswith(("-- Wed 1 January 2098", "== event 77"))]
 
 
-def test_an_answer_made_of_memories_is_data_to_who_checks_it(about):
+def test_an_answer_made_of_memories_is_data_to_who_checks_it():
     """What was quoted from memory into an answer, or into a further query, makes no line of its own."""
-    question = about((("Zoe", "We ate soup.", []),) * 3, QUERY)["Reflect"]
+    question = questions_about((("Zoe", "We ate soup.", []),) * 3, QUERY)["Reflect"]
     quiet = question.render()[1].text
     for attack in attacks.TEXTS:
         text = type(question)(QUERY, question.intent, attack, question.pool, (QUERY, attack)).render()[1].text

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
@@ -18,12 +17,6 @@ from langgraph_engram.settings import DeepSettings, RetrieveSettings, Settings
 
 JUNE = datetime(2024, 6, 4, tzinfo=UTC)
 LONG = "I built the boat of oak. " + "Then I varnished the boat again, and I waited for the varnish to dry. " * 12
-
-
-@pytest.fixture(scope="module")
-def minilm():
-    """The encoder in whose space the shipped weights were learned."""
-    return open_encoder(None)
 
 
 @pytest.fixture

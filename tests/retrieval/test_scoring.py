@@ -9,6 +9,7 @@ from langgraph_engram.retrieval.scoring import dimension_scores, event_scores, t
 from langgraph_engram.schema import Boundary
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.temporal.find import parse_constraint, parse_time
+from tests.conftest import make_event
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
 CAMPING = {"memory_type": "episodic", "location": "Yosemite"}
@@ -75,23 +76,18 @@ def towards(*cosines):
     return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in cosines], dtype=np.float32)
 
 
-@pytest.fixture
-def index_of(event):
+def index_of(summaries, anchors):
     """Make an index of events in a row, each with a boundary before it, at these cosines with `EAST`."""
-
-    def make(summaries, anchors):
-        events = [event(seq, seq, summary="x") for seq in range(len(summaries))]
-        boundaries = [
-            Boundary(boundary_id=f"b{seq}", session_id="s1", to_event_id=f"e{seq}", kind="topic", text="x")
-            for seq in range(len(anchors))
-        ]
-        return (
-            ScopeIndex()
-            .with_items(EVENTS, events, towards(*summaries))
-            .with_items(BOUNDARIES, boundaries, towards(*anchors))
-        )
-
-    return make
+    events = [make_event(seq, seq, summary="x") for seq in range(len(summaries))]
+    boundaries = [
+        Boundary(boundary_id=f"b{seq}", session_id="s1", to_event_id=f"e{seq}", kind="topic", text="x")
+        for seq in range(len(anchors))
+    ]
+    return (
+        ScopeIndex()
+        .with_items(EVENTS, events, towards(*summaries))
+        .with_items(BOUNDARIES, boundaries, towards(*anchors))
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,14 +101,14 @@ def index_of(event):
     ],
     ids=["weighed", "a window", "the best anchor", "an anchor to nothing", "opposite"],
 )
-def test_events_are_scored_by_summary_and_best_anchor(index_of, summaries, anchors, numbers, expected):
+def test_events_are_scored_by_summary_and_best_anchor(summaries, anchors, numbers, expected):
     """Score = alpha cos(query, summary) + (1 - alpha) cos(query, best anchor that reaches it); 0 out of reach."""
     scores = event_scores(index_of(summaries, anchors), EAST, **numbers)
 
     assert scores.tolist() == pytest.approx(expected, abs=1e-5)
 
 
-def test_without_boundaries_nothing_is_reached(index_of, event):
+def test_without_boundaries_nothing_is_reached(event):
     """No anchors, or no events at all: no scores above 0."""
     alone = ScopeIndex().with_items(EVENTS, [event(0, 0)], towards(1.0))
 

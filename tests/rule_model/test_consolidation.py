@@ -6,6 +6,7 @@ import pytest
 
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.rule_model.consolidation import decide_update
+from tests.rule_model.conftest import dated
 
 MAY = datetime(2023, 5, 1, tzinfo=UTC)
 
@@ -26,9 +27,9 @@ def decide(*records):
         ("I'm single.", "I'm engaged!"),
     ],
 )
-def test_a_new_value_of_an_attribute_supersedes(record, older, newer):
+def test_a_new_value_of_an_attribute_supersedes(older, newer):
     """People have one home, one employer, one number at a time: the newer holds, though no word is shared."""
-    assert decide(record(f"Ana: {older}"), record(f"Ana: {newer}", 1, memory_type="episodic")) == [("SUPERSEDE", [])]
+    assert decide(dated(f"Ana: {older}"), dated(f"Ana: {newer}", 1, memory_type="episodic")) == [("SUPERSEDE", [])]
 
 
 @pytest.mark.parametrize(
@@ -43,9 +44,9 @@ def test_a_new_value_of_an_attribute_supersedes(record, older, newer):
         ("I like tea.", "I like coffee."),
     ],
 )
-def test_what_is_not_sure_stays(record, older, newer):
+def test_what_is_not_sure_stays(older, newer):
     """A wish, a past that is over, another person, the same value, another attribute: nothing is superseded."""
-    assert decide(record(f"Ana: {older}"), record(f"Ana: {newer}", 1)) == [("KEEP_BOTH", [])]
+    assert decide(dated(f"Ana: {older}"), dated(f"Ana: {newer}", 1)) == [("KEEP_BOTH", [])]
 
 
 @pytest.mark.parametrize(
@@ -53,44 +54,44 @@ def test_what_is_not_sure_stays(record, older, newer):
     [("I live in Lisbon.", "I live in Porto."), ("My phone number is 555-0134.", "My phone number is 555-0199.")],
 )
 @pytest.mark.parametrize("known", [True, False])
-def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
+def test_two_values_of_one_day_are_a_conflict(older, newer, known):
     """Nothing tells which came later; the same where a day is unknown."""
     fields = {} if known else {"mentioned_at": None}
 
-    assert decide(record(f"Ana: {older}", **fields), record(f"Ana: {newer}")) == [("CONFLICT", [])]
+    assert decide(dated(f"Ana: {older}", **fields), dated(f"Ana: {newer}")) == [("CONFLICT", [])]
 
 
 @pytest.mark.parametrize("earlier", [0, 1])
-def test_values_of_two_times_are_no_conflict(record, earlier):
+def test_values_of_two_times_are_no_conflict(earlier):
     """Where Ana moved in 2001 says nothing against where she lives."""
     then = {"event_start": MAY.replace(year=2001), "event_end": MAY.replace(year=2001)}
     fields = [then if position == earlier else {} for position in range(2)]
     homes = ("Ana: I settled in Porto.", "Ana: I live in Lisbon.")
-    records = [record(home, **found) for home, found in zip(homes, fields, strict=True)]
+    records = [dated(home, **found) for home, found in zip(homes, fields, strict=True)]
 
     assert decide(*records) == [("KEEP_BOTH", [])]
 
 
-def test_each_value_is_named_once(record):
+def test_each_value_is_named_once():
     """What supersedes may contradict another of its day; of two that say the same the last is linked."""
     homes = ("I live in Rome.", "I live in Lisbon.", "I live in Lisbon, by the sea.", "I live in Porto.")
-    records = [record(f"Ana: {home}", day) for home, day in zip(homes, (0, 1, 1, 1), strict=True)]
+    records = [dated(f"Ana: {home}", day) for home, day in zip(homes, (0, 1, 1, 1), strict=True)]
 
     assert decide(*records) == [("SUPERSEDE", [1, 4]), ("CONFLICT", [3, 4])]
 
 
-def test_a_conflict_comes_before_a_repeat(record):
+def test_a_conflict_comes_before_a_repeat():
     """What a merge would take the place of could be linked to nothing."""
     homes = ("I live in Lisbon by the sea.", "I live in Porto.", "I live in Lisbon by the sea!")
 
-    assert decide(*(record(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
+    assert decide(*(dated(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
 
 
-def test_each_cluster_has_its_verdict(record):
+def test_each_cluster_has_its_verdict():
     """Several clusters in one question are decided on one by one, each under its number."""
-    first = (record("Ana: I live in Lisbon."), record("Ana: I moved to Porto.", 1))
-    second = (record("Ana: I like tea."), record("Ana: I like coffee.", 1))
-    third = (record("Ana: I keep bees."), record("Ana: I keep bees!", 1))
+    first = (dated("Ana: I live in Lisbon."), dated("Ana: I moved to Porto.", 1))
+    second = (dated("Ana: I like tea."), dated("Ana: I like coffee.", 1))
+    third = (dated("Ana: I keep bees."), dated("Ana: I keep bees!", 1))
 
     verdicts = decide_update(DecideUpdate((first, second, third))).verdicts
 
@@ -99,9 +100,9 @@ def test_each_cluster_has_its_verdict(record):
     assert [verdict.content for verdict in verdicts] == ["", "", "Ana: I keep bees."]
 
 
-def test_two_days_are_two_events(record):
+def test_two_days_are_two_events():
     """The same words of another day are another event."""
-    camped = record("Ana: I went camping.", memory_type="episodic", event_start=MAY, event_end=MAY)
+    camped = dated("Ana: I went camping.", memory_type="episodic", event_start=MAY, event_end=MAY)
     again = camped.model_copy(update={"record_id": "x", "event_start": MAY.replace(day=7)})
 
     (verdict,) = decide_update(DecideUpdate(((camped, again),))).verdicts

@@ -27,6 +27,7 @@ from langgraph_engram.rule_model.turns import (
     label_sentences,
     track_topics,
 )
+from tests.rule_model.conftest import make_turns
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -37,9 +38,9 @@ def sourced(turns, candidates):
     return [" ".join(numbered[number].as_said for number in candidate.sources) for candidate in candidates]
 
 
-def test_what_is_worth_keeping_becomes_records(turns):
+def test_what_is_worth_keeping_becomes_records():
     """A sentence a record, with its speaker; greetings and thanks leave nothing."""
-    said = turns("Ana: Hi Ben! My sister Runa moved to Oslo.", "Ben: Great! Thanks, talk to you later!")
+    said = make_turns("Ana: Hi Ben! My sister Runa moved to Oslo.", "Ben: Great! Thanks, talk to you later!")
 
     records = extract_records(ExtractRecords(said)).records
 
@@ -48,9 +49,9 @@ def test_what_is_worth_keeping_becomes_records(turns):
     assert records[0].location == "Oslo"
 
 
-def test_a_time_is_read_from_the_turn_s_own_clock(turns):
+def test_a_time_is_read_from_the_turn_s_own_clock():
     """What was done yesterday, said on 8 May, was done on 7 May: in the words, and as an interval."""
-    said = turns("Ana: I went camping yesterday.")
+    said = make_turns("Ana: I went camping yesterday.")
 
     (record,) = extract_records(ExtractRecords(said)).records
 
@@ -59,9 +60,9 @@ def test_a_time_is_read_from_the_turn_s_own_clock(turns):
     assert record.memory_type == "episodic"
 
 
-def test_reasons_and_purposes_are_read(turns):
+def test_reasons_and_purposes_are_read():
     """Why, and what for."""
-    said = turns("Ana: I sold the car because it broke down twice.", "Ana: I run daily in order to sleep better.")
+    said = make_turns("Ana: I sold the car because it broke down twice.", "Ana: I run daily in order to sleep better.")
 
     first, second = extract_records(ExtractRecords(said)).records
 
@@ -69,9 +70,11 @@ def test_reasons_and_purposes_are_read(turns):
     assert second.purpose == "sleep better"
 
 
-def test_what_papers_draw_from_turns_is_told_apart(turns):
+def test_what_papers_draw_from_turns_is_told_apart():
     """Facts ask nothing, though the words on a poster may; key sentences are rich; relations name both people."""
-    asked, poster, thanks = turns("Ana: Did it rain?", "Ana: Look at this.", "Ana: Thank you for moving the old boats!")
+    asked, poster, thanks = make_turns(
+        "Ana: Did it rain?", "Ana: Look at this.", "Ana: Thank you for moving the old boats!"
+    )
     poster = poster.model_copy(update={"captions": ["a poster: ready for the marathon?"]})
     said = (asked, poster, thanks)
 
@@ -96,9 +99,9 @@ def test_what_papers_draw_from_turns_is_told_apart(turns):
         ("Ana: I keep bees in the garden.", "Ana: The bees gave honey.", "detail_elaborate"),
     ],
 )
-def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
+def test_a_turn_is_labelled_by_how_it_follows(before, after, label):
     """A cue opens a subject, an answer follows a question, a shared word stays with it."""
-    first, second = turns(before, after)
+    first, second = make_turns(before, after)
 
     verdict = judge_boundary(JudgeBoundary((first,), (second,)))
     note = track_topics(TrackTopics((second,), (first,))).notes[0]
@@ -111,9 +114,9 @@ def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
     ("kind", "gap", "words"),
     [("opening", "", ["opens"]), ("topic", "", ["cats"]), ("session_break", "3 days", ["3 days", "cats"])],
 )
-def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
+def test_a_boundary_says_what_ended_and_what_began(kind, gap, words):
     """One sentence with both subjects, who turned to the new one, and the time between."""
-    description = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), turns("Ana: I keep bees."), gap))
+    description = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), make_turns("Ana: I keep bees."), gap))
 
     assert all(word in description for word in ("Ana", "bees", *words))
 
@@ -137,9 +140,9 @@ def test_a_query_is_read_by_its_words(query, fields):
     assert {name: parsed[name] for name in fields} == fields
 
 
-def test_an_event_is_named_by_what_recurs(turns):
+def test_an_event_is_named_by_what_recurs():
     """Each event has its topic; the second one's transition says what it follows."""
-    said = turns("Ana: My tomatoes love the greenhouse.", "Ben: Tomatoes again!", "Ana: We fly to Lisbon in June.")
+    said = make_turns("Ana: My tomatoes love the greenhouse.", "Ben: Tomatoes again!", "Ana: We fly to Lisbon in June.")
 
     reading = extract_events(ExtractEvents(said, (), (0, 2)))
 
@@ -150,9 +153,9 @@ def test_an_event_is_named_by_what_recurs(turns):
     assert len(reading.records) == 3
 
 
-def test_questions_are_nothing_to_remember(turns):
+def test_questions_are_nothing_to_remember():
     """Every numbered sentence gets a label; a question states nothing."""
-    said = turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
+    said = make_turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
 
     labels = label_sentences(LabelSentences(said)).labels
 

@@ -27,11 +27,6 @@ def _small_scopes_too(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "store"
-
-
-@pytest.fixture
 def read_rows(monkeypatch):
     """The scopes whose rows were read from the store."""
     read = []

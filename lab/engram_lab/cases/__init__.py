@@ -35,8 +35,7 @@ class Said:
 
 def read_people(split: Split | None = None) -> list[dict[str, Any]]:
     """Return the people of a split, or all."""
-    people = _lines("people.jsonl")
-    return [person for person in people if split is None or person["split"] == split]
+    return [person for person in _lines("people.jsonl") if split is None or person["split"] == split]
 
 
 def read_pairs() -> list[dict[str, str]]:
@@ -105,11 +104,8 @@ def among(background: Sequence[Session], own: Sequence[Session]) -> list[Session
 def _session(person: dict[str, Any], number: int) -> Session:
     session = person["sessions"][number]
     turns = [
-        {"external_id": turn["id"], "text": turn["text"], "said_at": f"{session['time']}+00:00", **_speaker(turn)}
+        {"external_id": turn["id"], "text": turn["text"], "said_at": f"{session['time']}+00:00"}
+        | {name: turn[name] for name in ("speaker", "role") if name in turn}
         for turn in session["turns"]
     ]
     return Session(f"{person['id']}-{number}", to_messages(turns))
-
-
-def _speaker(turn: dict[str, Any]) -> dict[str, str]:
-    return {"speaker": turn["speaker"]} if "speaker" in turn else {"role": turn["role"]}

@@ -31,7 +31,6 @@ class Example:
     cuts: list[int]
     """For each gap, 1 where a segment ends before it."""
     weight: float
-    """The weight of each gap."""
     only_last: bool = False
     """Whether only the last gap is learned from."""
 
@@ -78,7 +77,6 @@ def _bare(text: str) -> str:
 
 
 def _join(examples: Sequence[Example], random: Random) -> list[Example]:
-    """Join dialogues two by two."""
     order = random.sample(list(examples), len(examples))
     return [
         Example([*first.turns, *second.turns], [*first.cuts, 1, *second.cuts], AUGMENTED_WEIGHT)

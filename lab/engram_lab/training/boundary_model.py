@@ -39,7 +39,6 @@ COHERENCE_FEATURES = (
 )  # fmt: skip
 """The features that tell how a gap coheres, whatever the kind of its turns."""
 FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
-"""The features of each model, by the file of its weights."""
 
 
 def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
@@ -54,9 +53,8 @@ def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
 
 def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
     """Encode each text once, as turns are indexed."""
-    texts = sorted(
-        {_indexed(turn) for example in examples for turn in example.turns}, key=lambda text: (len(text), text)
-    )
+    said = {_indexed(turn) for example in examples for turn in example.turns}
+    texts = sorted(said, key=lambda text: (len(text), text))
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 

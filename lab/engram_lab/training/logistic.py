@@ -9,7 +9,6 @@ import numpy as np
 from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
 
 RIDGE = 10.0
-"""The usual strength."""
 STEPS = 50
 TOLERANCE = 1e-9
 

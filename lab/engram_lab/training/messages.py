@@ -69,11 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _example(
     index: ScopeIndex, memory: Memory, person: dict[str, Any], message: dict[str, Any]
 ) -> tuple[Numbers, Numbers]:
-    before = [turn["text"] for turn in message["before"]]
-    text = with_context(message["text"], before)
+    text = with_context(message["text"], [turn["text"] for turn in message["before"]])
     query = memory.store.encoder.encode([text])[0]
-    idle = idle_chance(message["text"], query)
-    statements = Statements(Matches(index, ()), text, query, idle)
+    statements = Statements(Matches(index, ()), text, query, idle_chance(message["text"], query))
     positions = statements.positions()
     needed = [fact for fact in person["facts"] if fact["id"] in message["needs"]]
     return statements.features(positions), np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)

@@ -48,7 +48,6 @@ PASSAGES = 20
 FOREIGN: Mapping[str, int] = {"locomo": 60, "longmemeval": 6, "evidence": 12, "conversations": 0}
 """Questions of other conversations that are asked of each."""
 PASSAGE_WEIGHT = 0.2
-"""The weight of each passage."""
 QUESTION_WEIGHT = 4.0
 """The weight of the best passage of each question, with the question's own label."""
 FOREIGN_WEIGHT = 0.5
@@ -56,7 +55,6 @@ FOREIGN_WEIGHT = 0.5
 ROUNDS = 6
 """Times that the best passage of each question is chosen again."""
 DIGITS = 4
-SHIPPED_FILE = SHIPPED / "retrieval" / WEIGHTS_FILE
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,6 @@ class Example:
     labels: Numbers
     answerable: bool
     foreign: bool
-    """Whether it is asked about another conversation."""
 
 
 def collect(
@@ -118,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in READERS:
         parser.add_argument(f"--{name}", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--stores", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=SHIPPED_FILE)
+    parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval" / WEIGHTS_FILE)
     parser.add_argument("--encoder", default=None)
     parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args(arguments)

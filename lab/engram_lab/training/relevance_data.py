@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from engram_lab import datasets
+from engram_lab.benches import PREFERENCE_TYPE
 from engram_lab.datasets import ABSTENTION, CATEGORIES, OPEN_DOMAIN, LocomoQuestion, LongMemEvalQuestion, read_day
-from engram_lab.longmemeval import PREFERENCE_TYPE
 from langgraph_engram.formats.messages import Session, to_messages
 
 UNANSWERABLE = 5
@@ -52,10 +52,7 @@ def read_locomo(path: Path) -> list[LabelledConversation]:
     """Read a LoCoMo file. The turns that its trick questions were made from do not answer them."""
     samples = datasets.read_locomo(path, categories=(*CATEGORIES, UNANSWERABLE))
     return [
-        LabelledConversation(
-            sample.name, sample.sessions, [_locomo_question(question) for question in sample.questions]
-        )
-        for sample in samples
+        LabelledConversation(talk.name, talk.sessions, [*map(_locomo_question, talk.questions)]) for talk in samples
     ]
 
 
@@ -140,7 +137,6 @@ READERS: Mapping[str, Callable[[Path], list[LabelledConversation]]] = {
     "evidence": read_evidence,
     "conversations": read_conversations,
 }
-"""The reader of each kind of file."""
 
 
 def with_foreign_questions(conversations: Sequence[LabelledConversation], most: int) -> list[LabelledConversation]:

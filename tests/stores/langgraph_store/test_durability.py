@@ -33,11 +33,6 @@ for number in range(10_000):
 """
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "store"
-
-
 def opened_elsewhere(folder):
     command = [sys.executable, "-c", OTHER_PROCESS, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip()

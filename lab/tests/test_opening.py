@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engram_lab.vector_cache import VectorCache
+from engram_lab.opening import VectorCache
 from langgraph_engram.embeddings.base import HashingEncoder
 
 
