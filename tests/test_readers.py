@@ -9,7 +9,7 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflection
 from langgraph_engram.prompts.write_answer import WriteAnswer
@@ -212,7 +212,8 @@ def test_the_reflection_sees_what_the_reader_saw():
     model = FakeModel(["A kayak [1]. [more]", Reflection(complete=True)])
     with Memory("memory:", "rules", encoder="hashing") as memory:
         memory.remember(session(0), user_id="ana", session_id="s0", close_session=True)
-        graph = build_read_graph(memory.store, model, RuleModel(), memory.settings)
+        settings = changed(memory.settings, "retrieve", whole=False)
+        graph = build_read_graph(memory.store, model, RuleModel(), settings)
         graph.invoke({"request": RecallRequest(user_id="ana", query="List everything that Ana said of the kayak.")})
     light, reflection = model.asked
 

@@ -29,6 +29,7 @@ from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.questions import answer_type
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
@@ -38,6 +39,8 @@ OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
 MOST_LINES = 160
 """Lines that an answer that needs the whole is first written from."""
+ADVICE_LINES = 80
+"""Lines that advice is given from: what bears on it shares few words with what is asked."""
 FURTHER_LINES = 240
 """Lines that are read behind them at once, in batches."""
 LINES_BATCH = 80
@@ -65,16 +68,16 @@ class LightRetriever:
         fusions = [Fusion(index, intent, routes.score(index, intent), search.conditions) for intent in intents]
         first = fusions[0]
         relevance = Relevance(index, search.intent, first.scores.query)
-        breadth = search.intent.breadth or "narrow"
-        more = 0
-        if breadth == "narrow":
+        breadth, more = search.intent.breadth or "narrow", 0
+        is_advised = search.mode == "recall" and answer_type(search.intent.query) == "advice"
+        if breadth == "narrow" and not is_advised:
             budget = search.budget or self.settings.budget
             pool = _pool(index, interleave(_rank(fusion, search) for fusion in fusions), COMPARED_TOKENS)
             shown = self._answering(first, relevance, pool, search, budget)
         else:
-            most = FURTHER_LINES if search.read else MOST_LINES
+            most = ADVICE_LINES if breadth == "narrow" else FURTHER_LINES if search.read else MOST_LINES
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
-            pool = list(lines_of(first, breadth))
+            pool = list(lines_of(first, "list" if breadth == "narrow" else breadth))
             found = with_relevance(pool, relevance.features(pool))
             kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")

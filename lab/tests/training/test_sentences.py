@@ -1,6 +1,7 @@
 """What tells what lasts, how broad a query is and of which sort can be learned again, and comes out the same."""
 
 import json
+from typing import get_args
 
 import pytest
 
@@ -16,7 +17,8 @@ from engram_lab.training.sentences import (
 )
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.extraction.lasting import KINDS
-from langgraph_engram.retrieval.queries import BROAD, SORTS
+from langgraph_engram.retrieval.queries import SORTS
+from langgraph_engram.schema import Breadth
 
 TEXTS = [
     *(("instruction", f"Always answer {word} when I ask about {{topic}}.") for word in ("briefly", "fully", "kindly")),
@@ -44,7 +46,7 @@ def test_learning_twice_gives_the_same_weights(tmp_path):
     ("path", "labels"),
     [
         (SENTENCES, {"instruction", "preference", "state", "other"}),
-        (BREADTH_QUERIES, {*BROAD, "narrow"}),
+        (BREADTH_QUERIES, {*get_args(Breadth)}),
         (SORT_QUERIES, {*SORTS, "question"}),
     ],
 )
