@@ -19,7 +19,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 @dataclass(frozen=True)
 class Backtrack:
-    """Fetch turns. Reads `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`."""
+    """Fetch turns. Reads `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `read_ids`, `went_deep`."""
 
     store: Store
     settings: DeepSettings

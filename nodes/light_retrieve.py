@@ -11,7 +11,7 @@ from langgraph_engram.tracing import retrieval
 
 @dataclass(frozen=True)
 class LightRetrieve:
-    """Retrieve passages. Reads `request`, `revision`, `query`, `intent`; sets `evidence`, adds to `notes`."""
+    """Retrieve passages. Reads `request`, `revision`, `query`, `intent`; sets `evidence`, `more`, adds to `notes`."""
 
     store: Store
     retriever: Retriever

@@ -65,7 +65,7 @@ class ParseIntentStep:
     def _broadened(self, intent: Intent, before: ReadState | None) -> Intent:
         """Return an intent with its breadth; what goes on looking for the whole asks for what was asked first."""
         if not self.settings.whole:
-            return intent
+            return intent.model_copy(update={"breadth": None})
         if before and needs_whole(before):
             return before["intent"].model_copy(update={"anchor": intent.anchor, "keywords": intent.keywords})
         if before and before["needs_all"]:

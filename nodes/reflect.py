@@ -31,18 +31,18 @@ class ReflectStep:
     form: AnswerForm = field(default_factory=AnswerForm)
     on_all: bool = False
     """Whether each answer is reflected on, and not only those that rules cannot confirm."""
-    whole: bool = False
-    """Whether what turns out to need the whole is read again for it."""
+    reads_on: bool = False
+    """Whether what needs the whole, or turns out to, is read on for."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
         if stopped := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
             missing = _left(state) if needs_whole(state) else state.get("missing", [])
             return {"done": True, "missing": missing, "notes": [*state.get("notes", []), stopped]}
-        is_whole, may_go_on = self.whole and needs_whole(state), state.get("may_go_on", False)
+        is_whole, may_go_on = needs_whole(state), self.reads_on and state.get("may_go_on", False)
         if (is_whole and not may_go_on) or (not self.on_all and _is_settled(state)):
             return {"done": True, "missing": _left(state)}
-        if is_whole or (self.whole and may_go_on and rests_on_evidence(state["answer"])):
+        if is_whole or (may_go_on and rests_on_evidence(state["answer"])):
             return self._read_on(state)
         query, pool = state["request"].query, tuple(state["pool"])
         question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)

@@ -11,10 +11,10 @@ from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.retrieval import light
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import RetrieveSettings, Settings
+from langgraph_engram.settings import DeepSettings, RetrieveSettings, Settings
 from langgraph_engram.testing import FakeModel
 from tests.conftest import NOON
 
@@ -37,14 +37,15 @@ def reading(store, keep, turn, record, to_recall, monkeypatch):
     ]
     keep(turns=turns, records=records)
 
-    def run(replies, breadth="list", **settings):
+    def run(replies, breadth="list", sufficiency="judged", **settings):
         def answer(question):
             if isinstance(question, ParseIntent):
                 return ParsedIntent(anchor=question.query, breadth=breadth)
             return replies[type(question)](question)
 
         model = FakeModel([answer] * 40)
-        chosen = Settings(retrieve=RetrieveSettings(intent="model", **settings))
+        retrieve, deep = RetrieveSettings(intent="model", **settings), DeepSettings(sufficiency=sufficiency)
+        chosen = Settings(retrieve=retrieve, deep=deep)
         graph = build_read_graph(store, model, RuleModel(), chosen)
         return graph.invoke({"request": to_recall(QUERY)})["recollection"], model.asked
 
@@ -148,11 +149,21 @@ def test_an_answer_that_is_not_whole_leads_to_the_whole(reading):
     assert (recollection.answer, recollection.verdict) == ("2 kites [1][2]", "sufficient")
 
 
-def test_it_can_be_switched_off(reading):
-    """Without it a count is answered from the passages of any other question."""
-    _, asked = reading({AnswerLight: lambda _: "One [1]."}, whole=False)
+@pytest.mark.parametrize(("sufficiency", "asks"), [("judged", AnswerLight), ("always", WriteAnswer)])
+def test_it_can_be_switched_off(reading, sufficiency, asks):
+    """Without it, as in the papers' presets, a count is answered from the passages of any other question."""
+    _, asked = reading({asks: lambda _: "One [1]."}, sufficiency=sufficiency, whole=False)
 
-    assert [question.name for question in asked] == ["ParseIntent", "AnswerLight"]
+    assert [question.name for question in asked] == ["ParseIntent", asks.__name__]
+
+
+def test_lines_are_read_once_where_nothing_goes_deep(reading):
+    """With light memory always taken, the list is made from the first lines, and what was left is said."""
+    recollection, asked = reading({ListItems: lambda _: listing(1, 6)}, sufficiency="always")
+
+    assert [question.name for question in asked] == ["ParseIntent", "ListItems"]
+    assert (recollection.answer, recollection.verdict) == ("2 kites [1][2]", "partial")
+    assert recollection.missing == ["up to 24 further lines that were found, and not read"]
 
 
 def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record, intent):
