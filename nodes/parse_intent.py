@@ -58,11 +58,11 @@ class ParseIntentStep:
             **initial,
             "revision": index.revision,
             "query": query,
-            "intent": self._sorted(self._broadened(intent, state if goes_on else None), request, index),
+            "intent": self._sorted(self._broadened(intent, request, state if goes_on else None), request, index),
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
 
-    def _broadened(self, intent: Intent, before: ReadState | None) -> Intent:
+    def _broadened(self, intent: Intent, request: RecallRequest, before: ReadState | None) -> Intent:
         """Return an intent with its breadth; what goes on looking for the whole asks for what was asked first."""
         if not self.settings.whole:
             return intent.model_copy(update={"breadth": None})
@@ -70,7 +70,7 @@ class ParseIntentStep:
             return before["intent"].model_copy(update={"anchor": intent.anchor, "keywords": intent.keywords})
         if before and before["needs_all"]:
             return intent.model_copy(update={"breadth": "list"})
-        return intent.model_copy(update={"breadth": breadth_of(intent, self.store.encoder)})
+        return intent.model_copy(update={"breadth": breadth_of(intent, self.store.encoder, request.mode)})
 
     def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -31,8 +31,9 @@ BREADTH_FILE = "breadth_weights.json"
 SORT_FILE = "sort_weights.json"
 BROAD = ("whole", "timeline", "summary")
 """Whether a query needs the whole, and as what, each with a regression of its own."""
-LEAST_WHOLE = 0.24
-"""The probability of needing the whole from which it is shown: what is left out costs more than lines too many."""
+LEAST_WHOLE = {"recall": 0.24, "search": 0.6}
+"""The probability of needing the whole from which lines are shown. Readers lose more by what is left out than by lines
+too many; whoever sees the result of a search loses the sentences around each line."""
 MORE_THAN_A_LIST = 0.5
 """The probability from which the whole is a timeline or a summary."""
 SORTS: tuple[QuerySort, ...] = ("message", "idle")
@@ -118,13 +119,13 @@ def first_person_query(intent: Intent) -> str:
     return re.sub(rf"\b{name}\b", "I", possessive)
 
 
-def breadth_of(intent: Intent, encoder: Encoder) -> Breadth:
+def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
     """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
     whole, timeline, summary = _load(BROAD, BREADTH_FILE).probabilities([text], encoder.encode([text]))[0]
-    if whole < LEAST_WHOLE:
+    if whole < LEAST_WHOLE[mode]:
         return "narrow"
     return "list" if max(timeline, summary) < MORE_THAN_A_LIST else "timeline" if timeline > summary else "summary"
 
