@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
@@ -27,6 +27,8 @@ PLAUSIBLE_YEARS = range(1500, 2200)
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Used where times that need a clock are dropped anyway."""
 CACHE_SIZE = 1024
+MOST_MATCHES = 500
+"""Matches of one rule, after which a text is read no further: it is a table or a log."""
 LONGEST_CACHED = 2_000
 """Characters of the longest text whose times are cached."""
 WORD = re.compile(r"[a-z]+")
@@ -116,7 +118,8 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
     "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", or "last week", which counts from `clock`.
     """
     first, slash, last = text.strip().partition("/")
-    if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
+    is_pair = slash and "/" not in last
+    if is_pair and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
         return Interval(start=start.start, end=end.end) if start.start <= end.end else None
     for before in ("", "in ", "on "):
         for mention in find_times(before + text.strip(), clock):
@@ -160,11 +163,16 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
     text = utterance.text
     words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
     rules = chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words))
-    matches = [(*match.span("span"), rule, match) for rule in rules for match in rule.pattern.finditer(text)]
+    matches: list[tuple[int, int, Rule, re.Match[str]]] = []
+    read_to = len(text)
+    for rule in rules:
+        of_rule = [(*match.span("span"), rule, match) for match in islice(rule.pattern.finditer(text), MOST_MATCHES)]
+        read_to = min(read_to, of_rule[-1][0]) if len(of_rule) == MOST_MATCHES else read_to
+        matches += of_rule
     taken = bytearray(len(text))
     found = []
     for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
-        if any(taken[start:end]):
+        if end > read_to or any(taken[start:end]):
             continue
         taken[start:end] = b"\1" * (end - start)
         if period := _read(rule, match, utterance):

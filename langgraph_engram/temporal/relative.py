@@ -51,7 +51,7 @@ NOWADAYS = re.compile(
     r"(?i)\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b"
 )
 """Words before "today" that make it nowadays."""
-LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
+LIST_LINE = re.compile(r"\s*(?:[-*+•#|]|\d+[.)])")
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
@@ -94,8 +94,9 @@ def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | Non
 
 def _is_template(match: re.Match[str], utterance: Utterance) -> bool:
     """Return whether a time is in a line of a list that speaks of nobody: it may be of any week."""
-    line = utterance.text[utterance.text.rfind("\n", 0, match.start()) + 1 : match.start()]
-    return LIST_LINE.match(line) is not None and not utterance.speaks_of_people(match)
+    line_start = utterance.text.rfind("\n", 0, match.start()) + 1
+    is_listed = LIST_LINE.match(utterance.text, line_start, match.start()) is not None
+    return is_listed and not utterance.speaks_of_people(match)
 
 
 def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
