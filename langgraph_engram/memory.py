@@ -170,8 +170,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> Receipt:
         """Run the pending tasks of a user, and nothing else; what was interrupted continues where it was.
 
-        With `skip`, a task that meets a fault of this package is set aside, which `status` says, and the others are
-        done. What is set aside stands in the way of no later call, and is tried again with `skip` alone.
+        With `skip`, what meets a fault of this package is set aside, as `status` says, until a retry with `skip`.
         """
         scope = self._scope(user_id, tenant, agent_id)
         self._eraser.finish(scope)

@@ -42,8 +42,6 @@ from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recoll
 LOG = logging.getLogger(__name__)
 GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
 """How the runs of the read graph are called in a trace, below the call that they are made for."""
-MOST_OF_A_FAULT = 200
-"""Characters of what an exception says that are kept with the task that met it."""
 
 Verdict = Literal["approve", "reject"] | bool
 Answer = Verdict | Mapping[str, Verdict]
@@ -160,10 +158,10 @@ class WriteRunner:
                 error.add_note("retry(skip=True), or engram retry --skip, does what else is pending")
                 raise
             turn_ids = set(request.retry_turn_ids if request else ())
-            noted = {"set_aside": True, "reason": f"set aside: {type(error).__name__}: {str(error)[:MOST_OF_A_FAULT]}"}
+            noted = {"set_aside": True, "reason": f"set aside: {type(error).__name__}: {error}"}
             with self.store.committing(scope):
-                pending = tasks_of_runs(self.store.pending_tasks(scope))
-                met = [task for task in pending if task.run_id == run_id or turn_ids.issuperset(task.turn_ids)]
+                tasks = tasks_of_runs(self.store.pending_tasks(scope))
+                met = [task for task in tasks if task.run_id == run_id or turn_ids.issuperset(task.turn_ids)]
                 self.store.commit(scope, Changes(pending_tasks=[task.model_copy(update=noted) for task in met]))
             return Receipt(run_id=run_id)
 

@@ -15,7 +15,7 @@ from langgraph_engram.temporal.find import MOST_MATCHES, find_times, parse_const
 from langgraph_engram.text.keywords import is_small_talk, keywords_of
 from langgraph_engram.text.markdown import passages_of
 from langgraph_engram.text.questions import answer_type, read_cues, time_question
-from langgraph_engram.text.sentences import MOST_WITHOUT_SPACE, question_at_end, split_sentences
+from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import affirmed, location_of, purpose_of, reason_of, slot_of, type_of
 from langgraph_engram.text.tokens import content_stems, numbers_in, spelled_numbers, words
 from tests.conftest import make_record, make_turn
@@ -93,12 +93,4 @@ def test_a_number_too_long_is_no_number():
 
 def test_a_table_of_dates_is_read_up_to_a_bound():
     """The rest is left as it is, and no date of it is read in part."""
-    assert len(find_times("on 3 May 2023, 4 June and 5 July, " * 1_000, NOW)) in range(MOST_MATCHES - 3, MOST_MATCHES)
-
-
-def test_what_has_no_space_is_split_as_well():
-    """No sentence is longer than what is read at once, and no character is lost."""
-    parts = split_sentences("a" * 10_000)
-
-    assert max(map(len, parts)) == MOST_WITHOUT_SPACE
-    assert "".join(parts) == "a" * 10_000
+    assert len(find_times("on 3 May 2023, 4 June and 5 July, " * MOST_MATCHES, NOW)) == MOST_MATCHES

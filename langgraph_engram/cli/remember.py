@@ -94,9 +94,7 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def retry(
     command: Invocation,
-    skip: Annotated[
-        bool, typer.Option("--skip", help="Set aside what fails by a bug, try what was set aside, and do the rest.")
-    ] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Set aside what fails by a bug, and do the rest.")] = False,
 ) -> None:
     """Run what is pending again, and nothing else."""
     with progress("trying again"), command.open_existing() as memory:

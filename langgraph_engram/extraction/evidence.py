@@ -135,8 +135,8 @@ class _Claim:
         """Yield the numbers, names and dates of the content. A number speaks of the words beside it."""
         text = self._undated
         for match in NUMBER.finditer(text):
-            before = text[max(0, match.start() - BESIDE) : match.start()]
-            after = text[match.end() : match.end() + BESIDE]
+            start, end = match.span()
+            before, after = text[max(0, start - BESIDE) : start], text[end : end + BESIDE]
             beside = (*content_stems(before)[-1:], *content_stems(after)[:1])
             yield _number(match.group(), self._stems.intersection(beside))
         for name in proper_names(text):

@@ -170,8 +170,7 @@ def _shorten(sentence: str) -> Iterator[str]:
 def _break_after(sentence: str, start: int) -> int:
     """Return the index of the last break of the best kind within reach, else of the next space, else of the bound."""
     for pattern in BREAKS:
-        breaks = [match.end() for match in pattern.finditer(sentence, start + MIN_PART, start + MOST_CHARACTERS)]
-        if breaks:
+        if breaks := [match.end() for match in pattern.finditer(sentence, start + MIN_PART, start + MOST_CHARACTERS)]:
             return breaks[-1]
     bound = start + MOST_WITHOUT_SPACE
     space = BREAKS[-1].search(sentence, start + MOST_CHARACTERS, bound)

@@ -98,17 +98,15 @@ def test_turns_are_found_meanwhile_and_finished_later(cut_off, file):
 
 
 def test_a_bug_is_set_aside(engram, file, monkeypatch):
-    """It costs nobody else their retry, and status says it; the same command tries it again."""
-    with monkeypatch.context() as patched:
-        patched.setattr(RuleModel, "ask_all", None)
-        with pytest.raises(TypeError):
-            engram("remember", file, "--user", "ana")
-        code, _, err = engram("retry", "--user", "ana", "--skip")
-        _, listed, _ = engram("status", "--user", "ana")
-    done, _, _ = engram("retry", "--user", "ana", "--skip")
-    _, after, _ = engram("status", "--user", "ana", "--json")
+    """Status says it, and how to try it again."""
+    monkeypatch.setattr(RuleModel, "ask_all", None)
+    with pytest.raises(TypeError):
+        engram("remember", file, "--user", "ana")
 
-    assert (code, done, json.loads(after)["pending"]) == (1, 0, [])
+    code, _, err = engram("retry", "--user", "ana", "--skip")
+    _, listed, _ = engram("status", "--user", "ana")
+
+    assert code == 1
     assert "set aside: TypeError: 'NoneType' object is not callable" in " ".join(listed.split())
     assert "engram retry --skip --user ana" in " ".join(err.split())
 

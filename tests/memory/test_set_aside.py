@@ -12,8 +12,9 @@ FAULT = "no digit of this fits"
 
 
 class Faulty(RuleModel):
-    """Answer by rules, but raise an error about turns that hold a word."""
+    """Answer by rules, but raise an error about turns that hold a word; short sessions share a run."""
 
+    by_rules = False
     word = "poison"
     error = ValueError
 
@@ -30,16 +31,18 @@ def model():
 
 @pytest.fixture
 def memory(model, tmp_path):
-    """Return a memory where a session failed by a fault, and what other sessions wrote was cut off before."""
+    """Return a memory where a run of two sessions met a fault."""
+    texts = ("Drink no poison.", "My sister Runa lives in Oslo, poison or not.")
+    sessions = [Session(f"s{n}", [{"speaker": "Ana", "text": text}]) for n, text in enumerate(texts)]
     with Memory(tmp_path / "store", model, encoder="hashing") as memory:
-        for session_id, text in (("s1", "Drink no poison."), ("s2", "My sister Runa lives in Oslo, poison or not.")):
-            with pytest.raises(ValueError, match=FAULT):
-                memory.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id=session_id)
+        with pytest.raises(ValueError, match=FAULT):
+            memory.remember_sessions(sessions, user_id="ana")
+        assert len({task.run_id for task in memory.status("ana").pending}) == 1
         yield memory
 
 
-def steps_of(memory):
-    return {task.session_id: (task.step, task.set_aside) for task in memory.status("ana").pending}
+def set_aside(memory):
+    return {task.session_id: task.set_aside for task in memory.status("ana").pending}
 
 
 def test_a_fault_stands_in_the_way_of_no_other_task(memory, model):
@@ -48,44 +51,26 @@ def test_a_fault_stands_in_the_way_of_no_other_task(memory, model):
     with pytest.raises(ValueError, match=FAULT) as raised:
         memory.retry(user_id="ana")
 
-    receipt = memory.retry(user_id="ana", skip=True)
-    again = memory.retry(user_id="ana")
+    receipts = [memory.retry(user_id="ana", skip=True), memory.retry(user_id="ana")]
 
-    assert raised.value.__notes__[-1] == "retry(skip=True), or engram retry --skip, does what else is pending"
-    assert (receipt.pending, again.pending, again.records) == (1, 1, 0)
-    assert receipt.notes == [f"segment: set aside: ValueError: {FAULT}"] == again.notes
-    assert steps_of(memory) == {"s1": ("segment", True)}
+    assert "engram retry --skip" in raised.value.__notes__[-1]
+    assert [receipt.pending for receipt in receipts] == [1, 1]
+    assert all(receipt.notes == [f"segment: set aside: ValueError: {FAULT}"] for receipt in receipts)
+    assert set_aside(memory) == {"s0": True}
     assert any("Oslo" in record.content for record in memory.show("records", "ana"))
 
 
 def test_what_is_set_aside_is_done_once_the_fault_is_mended(memory, model):
-    """With `skip` it is tried again; nothing is kept twice, and no checkpoint stays."""
+    """With `skip` it is tried again; nothing is kept twice."""
     memory.retry(user_id="ana", skip=True)
-    assert set(steps_of(memory).values()) == {("segment", True)}
+    assert set_aside(memory) == {"s0": True, "s1": True}
     model.word = ""
 
-    left = memory.retry(user_id="ana")
-    done = memory.retry(user_id="ana", skip=True)
+    left, done = memory.retry(user_id="ana"), memory.retry(user_id="ana", skip=True)
 
-    assert (left.pending, done.pending, memory.status("ana").pending) == (2, 0, [])
+    assert (left.pending, done.pending, set_aside(memory)) == (2, 0, {})
     assert len(memory.show("records", "ana")) == len(memory.show("turns", "ana")) == 2
     assert memory.doctor().is_sound
-    assert list(memory._writes.scratch.list(None)) == []
-
-
-def test_sessions_of_one_run_are_tried_one_by_one(tmp_path, model):
-    """Where short sessions shared a run, the fault of one is not the others'."""
-    model.by_rules = False
-    texts = ("Drink no poison.", "I moved to Oslo.")
-    sessions = [Session(f"s{n}", [{"speaker": "Ana", "text": text}]) for n, text in enumerate(texts)]
-    with Memory(tmp_path / "store", model, encoder="hashing") as memory:
-        with pytest.raises(ValueError, match=FAULT):
-            memory.remember_sessions(sessions, user_id="ana")
-        assert len({task.run_id for task in memory.status("ana").pending}) == 1
-
-        memory.retry(user_id="ana", skip=True)
-
-        assert steps_of(memory) == {"s0": ("segment", True)}
 
 
 def test_what_is_no_fault_of_ours_is_not_set_aside(memory, model):
@@ -95,4 +80,4 @@ def test_what_is_no_fault_of_ours_is_not_set_aside(memory, model):
     with pytest.raises(StoreFailed):
         memory.retry(user_id="ana", skip=True)
 
-    assert set(steps_of(memory).values()) == {("segment", False)}
+    assert set_aside(memory) == {"s0": False, "s1": False}
