@@ -170,11 +170,16 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """
         return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 
-    def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
-        """Run the pending tasks of a user, and nothing else; what was interrupted continues where it was."""
+    def retry(
+        self, *, user_id: str, tenant: str = "default", agent_id: str | None = None, skip: bool = False
+    ) -> Receipt:
+        """Run the pending tasks of a user, and nothing else; what was interrupted continues where it was.
+
+        With `skip`, what meets a fault of this package is set aside, as `status` says, until a retry with `skip`.
+        """
         scope = self._scope(user_id, tenant, agent_id)
         self._eraser.finish(scope)
-        return self._writes.retry(scope)
+        return self._writes.retry(scope, skip=skip)
 
     def search(
         self,

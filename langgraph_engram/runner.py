@@ -19,7 +19,7 @@ from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
 from langgraph_engram.consolidation.approval import problem_of
-from langgraph_engram.errors import EncoderUnavailable, InvalidInput, StoreError
+from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
@@ -116,29 +116,51 @@ class WriteRunner:
         show("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
 
-    def retry(self, scope: Scope) -> Receipt:
+    def retry(self, scope: Scope, *, skip: bool = False) -> Receipt:
         """Run the pending tasks of a scope; a run that was interrupted continues where it was.
 
         The tasks are read while no run of the scope is under way, so that a live run is not taken for an interrupted
         one. Runs that wait for a person's approval keep waiting, and so do words that only another's checkpoint holds.
+        With `skip`, tasks run one by one, those that were set aside before too, and what meets a fault is set aside.
         """
         with self.store.writing(scope):
-            runs = dict.fromkeys(task.run_id for task in tasks_of_runs(self.store.pending_tasks(scope)))
-            states = {run_id: self._state(scope, run_id) for run_id in runs}
+            tasks = tasks_of_runs(self.store.pending_tasks(scope))
+            aside = {task.run_id for task in tasks if task.set_aside}
+            states = {run_id: self._state(scope, run_id) for run_id in dict.fromkeys(task.run_id for task in tasks)}
             waiting = {run_id for run_id, state in states.items() if state.interrupts}
-            interrupted = [run_id for run_id, state in states.items() if state.next and not state.interrupts]
-            receipts = [self.run(scope, None, run_id) for run_id in interrupted]
+            interrupted = [run_id for run_id, state in states.items() if state.next and run_id not in waiting | aside]
+            receipts = [self._run_again(scope, None, run_id, skip=skip) for run_id in interrupted]
             tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
-            receipts.insert(0, _receipt_of_waiting(elsewhere))
             awaited = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
-            turns_by_session: defaultdict[str, list[str]] = defaultdict(list)
+            turns: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
             for task in tasks:
-                if task not in elsewhere and task.run_id not in interrupted and awaited.isdisjoint(task.turn_ids):
-                    turns_by_session[task.session_id] += task.turn_ids
-            receipts += [self.remember(retry_request(scope, *session)) for session in turns_by_session.items()]
+                is_left = task in elsewhere or (not skip if task.set_aside else task.run_id in interrupted)
+                if not is_left and awaited.isdisjoint(task.turn_ids):
+                    turns[task.session_id, task.pending_id if skip else ""] += task.turn_ids
+            requests = [retry_request(scope, session_id, turn_ids) for (session_id, _), turn_ids in turns.items()]
+            receipts += [self._run_again(scope, request, request.run_id, skip=skip) for request in requests]
             self._discard_finished(scope)
-        return add_receipts(receipts)
+            left = [task for task in self.store.pending_tasks(scope) if task.set_aside]
+        return add_receipts([_receipt_of_left([*elsewhere, *left]), *receipts])
+
+    def _run_again(self, scope: Scope, request: RememberRequest | None, run_id: str, *, skip: bool) -> Receipt:
+        """Run pending tasks; with `skip`, set them aside where they meet a fault of this package."""
+        try:
+            return self.run(scope, {"request": request} if request else None, run_id)
+        except (EngramError, OSError):
+            raise
+        except Exception as error:  # a fault of ours has no name
+            if not skip:
+                error.add_note("retry(skip=True), or engram retry --skip, does what else is pending")
+                raise
+            turn_ids = set(request.retry_turn_ids if request else ())
+            noted = {"set_aside": True, "reason": f"set aside: {type(error).__name__}: {error}"}
+            with self.store.committing(scope):
+                tasks = tasks_of_runs(self.store.pending_tasks(scope))
+                met = [task for task in tasks if task.run_id == run_id or turn_ids.issuperset(task.turn_ids)]
+                self.store.commit(scope, Changes(pending_tasks=[task.model_copy(update=noted) for task in met]))
+            return Receipt(run_id=run_id)
 
     def approvals(self, scope: Scope) -> list[Approval]:
         """Return the runs of a scope that wait for approval, oldest first."""
@@ -300,12 +322,12 @@ class ReadRunner:
                 delete_threads(self._checkpointer, [run_id])
 
 
-def _receipt_of_waiting(tasks: Sequence[PendingTask]) -> Receipt:
-    """Return a receipt of tasks whose turns are not stored, and warn of them: nothing here has their words."""
+def _receipt_of_left(tasks: Sequence[PendingTask]) -> Receipt:
+    """Return a receipt of tasks that no run does, and warn of them: only others have their words, or they failed."""
     turns = {turn_id for task in tasks for turn_id in task.turn_ids}
     notes = list(dict.fromkeys(f"{task.step}: {task.reason}" for task in tasks))
     if tasks:
-        LOG.warning("%d turns are not stored, and cannot be from here: %s", len(turns), "; ".join(notes))
+        LOG.warning("%d turns stay pending: %s", len(turns), "; ".join(notes))
     return Receipt(run_id="", pending=len(turns), notes=notes)
 
 

@@ -298,6 +298,8 @@ class PendingTask(Frozen):
     since: datetime
     record_id: str | None = None
     """The record that a task to forget is about."""
+    set_aside: bool = False
+    """Whether it met a fault of this package: only a retry that may skip it tries it again."""
 
     @property
     def awaits_approval(self) -> bool:

@@ -123,7 +123,7 @@ def report_bug(as_json: bool, kind: type[BaseException], error: BaseException, t
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    bug = f"this is a bug: {kind.__name__}: {error}"
+    bug = "; ".join([f"this is a bug: {kind.__name__}: {error}", *getattr(error, "__notes__", [])[-1:]])
     fail(f"{bug}; set {DEBUG_VARIABLE}=1 to see where it happened", FAILED, as_json)
 
 
@@ -200,8 +200,9 @@ def next_steps(pending: "Sequence[PendingTask]", command: Invocation) -> list[st
     if waiting:
         verb = "waits" if len(waiting) == 1 else "wait"
         steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {command.options}")
-    if any(task.run_id not in waiting for task in pending):
-        steps.append(f"try again with the same options: engram retry {command.options}")
+    if left := [task for task in pending if task.run_id not in waiting]:
+        skip = "--skip " if all(task.set_aside for task in left) else ""
+        steps.append(f"try again with the same options: engram retry {skip}{command.options}")
     return steps
 
 

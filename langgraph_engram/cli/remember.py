@@ -92,11 +92,14 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
 
 
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
-def retry(command: Invocation) -> None:
+def retry(
+    command: Invocation,
+    skip: Annotated[bool, typer.Option("--skip", help="Set aside what fails by a bug, and do the rest.")] = False,
+) -> None:
     """Run what is pending again, and nothing else."""
     with progress("trying again"), command.open_existing() as memory:
         waiting = command.pending(memory)
-        receipt = memory.retry(**command.scope)
+        receipt = memory.retry(skip=skip, **command.scope)
         pending = command.pending(memory)
     if waiting or command.as_json:
         print_receipt(receipt, pending, command)

@@ -30,6 +30,8 @@ RECYCLED_SHARE = 0.9
 """Share of an assistant's words in a stored record from which they are recycled memory."""
 HALF = 0.5
 """Least share of the words of a reason, a purpose or a keyword that were said."""
+BESIDE = 200
+"""Characters beside a number that are read for the words that it speaks of."""
 NEAR = 2
 """Turns before a source whose names its pronouns may stand for, whatever else they say."""
 ADDRESSING = frozenset(("you", "your", "yours"))
@@ -133,7 +135,9 @@ class _Claim:
         """Yield the numbers, names and dates of the content. A number speaks of the words beside it."""
         text = self._undated
         for match in NUMBER.finditer(text):
-            beside = (*content_stems(text[: match.start()])[-1:], *content_stems(text[match.end() :])[:1])
+            start, end = match.span()
+            before, after = text[max(0, start - BESIDE) : start], text[end : end + BESIDE]
+            beside = (*content_stems(before)[-1:], *content_stems(after)[:1])
             yield _number(match.group(), self._stems.intersection(beside))
         for name in proper_names(text):
             stems = content_stems(name)
@@ -232,10 +236,10 @@ class _Claim:
 
     @cached_property
     def _undated(self) -> str:
-        text = self.record.content
+        text = list(self.record.content)
         for date in self._dates:
-            text = text[: date.start_char] + " " * len(date.text) + text[date.end_char :]
-        return text
+            text[date.start_char : date.end_char] = " " * len(date.text)
+        return "".join(text)
 
     @cached_property
     def _stems(self) -> frozenset[str]:
@@ -262,7 +266,7 @@ def _number(number: str, about: frozenset[str]) -> _Detail:
 
 def _name(part: str, about: frozenset[str]) -> _Detail:
     stems = {*map(stem, words(part))}
-    return _Detail("name", part, about, lambda said: part.casefold() in said.text or not said.stems.isdisjoint(stems))
+    return _Detail("name", part, about, lambda said: not said.stems.isdisjoint(stems) or part.casefold() in said.text)
 
 
 def _date(text: str, time: Interval, about: frozenset[str]) -> _Detail:
@@ -360,7 +364,7 @@ def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
 def _is_number_said(number: str, said: Collection[str]) -> bool:
     """Return whether a number was said: as it is, as the two digits of a year, or as a full hour on a clock."""
     of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
-    return number in said or of_year in said or (number.isdigit() and int(number) == 0)
+    return number in said or of_year in said or not number.strip("0")
 
 
 def sentences_of(turns: Sequence[Turn]) -> list[SentenceSupport]:

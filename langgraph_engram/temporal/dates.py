@@ -187,7 +187,9 @@ def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 @MONTH_RULES.reads(rf"{OPENER}(?P<first>{PARTIAL}){AND}(?P<last>{PARTIAL}){RANGE_YEAR}")
 def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read a range of months or days, whose first end may lie in the year before; without a year it needs a tense."""
+    """Read a range of months or days; without a year it needs a tense. Months in brackets are those of any year."""
+    if "(" in utterance.before(match).rpartition(")")[2] and not re.search(r"\d", match["span"]):
+        return None
 
     def between(year: int) -> Period:
         start, end = _partial(match["first"], year), _partial(match["last"], year)
@@ -228,10 +230,10 @@ def _in_year(
     occurrences = list(yearly(make, utterance.today))
     if which:
         return choose(WHICHES[which.split()[-1].casefold()], occurrences, utterance.today)
-    tense = utterance.tense(match)
+    tense, is_certain = utterance.tenses(match)
     if utterance.is_habit(match) or (needs_tense and not tense):
         return None
     meant: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
     period = choose(meant, occurrences, utterance.today)
-    farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
+    farthest = MOST_DAYS_WITHOUT_YEAR if is_certain else MOST_DAYS_WITHOUT_TENSE
     return period if period and days_between(period, utterance.today) <= farthest else None

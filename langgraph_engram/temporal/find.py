@@ -27,6 +27,8 @@ PLAUSIBLE_YEARS = range(1500, 2200)
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Used where times that need a clock are dropped anyway."""
 CACHE_SIZE = 1024
+MOST_MATCHES = 1_000
+"""Matches of a text that are read, the longest first: one that has more is a table or a log."""
 LONGEST_CACHED = 2_000
 """Characters of the longest text whose times are cached."""
 WORD = re.compile(r"[a-z]+")
@@ -41,6 +43,7 @@ RECURRING = re.compile(
 """Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
+WITHIN = re.compile(r"(?i),?\s+(?:(?:on|in|from|between)\s+(?:the\s+)?)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")
@@ -116,7 +119,7 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
     "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", or "last week", which counts from `clock`.
     """
     first, slash, last = text.strip().partition("/")
-    if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
+    if slash and "/" not in last and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
         return Interval(start=start.start, end=end.end) if start.start <= end.end else None
     for before in ("", "in ", "on "):
         for mention in find_times(before + text.strip(), clock):
@@ -163,7 +166,8 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
     matches = [(*match.span("span"), rule, match) for rule in rules for match in rule.pattern.finditer(text)]
     taken = bytearray(len(text))
     found = []
-    for start, end, rule, match in sorted(matches, key=lambda placed: (placed[0] - placed[1], placed[0])):
+    matches.sort(key=lambda placed: (placed[0] - placed[1], placed[0]))
+    for start, end, rule, match in matches[:MOST_MATCHES]:
         if any(taken[start:end]):
             continue
         taken[start:end] = b"\1" * (end - start)
@@ -189,6 +193,9 @@ def _joined(text: str, found: Iterable[TimeMention]) -> list[TimeMention]:
         if widened and (joined := _join_two(text, widened[-1], time)):
             widened[-1] = joined
             continue
+        if widened and _excludes(text, widened[-1], time):
+            widened.pop()
+            continue
         time = _with_words_before(text, time)
         if widened and widened[-1].end_char > time.start_char:
             widened.pop()
@@ -204,6 +211,13 @@ def _join_two(text: str, first: TimeMention, last: TimeMention) -> TimeMention |
     start = first.start_char - (len(opener.group()) if opener else 0)
     period = first.period.join(last.period)
     return TimeMention(start, last.end_char, text[start : last.end_char], period, first.relative or last.relative)
+
+
+def _excludes(text: str, first: TimeMention, last: TimeMention) -> bool:
+    """Return whether a time does not lie in the period right before it: "last month on May 15th", said in July."""
+    is_close = first.relative and last.relative and WITHIN.fullmatch(text[first.end_char : last.start_char])
+    is_unit = first.period.granularity in ("week", "month", "year")
+    return bool(is_close) and is_unit and not first.interval.meets(last.interval)
 
 
 def _with_words_before(text: str, found: TimeMention) -> TimeMention:

@@ -1,7 +1,7 @@
 """Read times that count from when something is said: yesterday, last week, three years ago, in two weeks, on Friday.
 
-A bare weekday lies where its clause looks, is none where the clause does not say, and is never today: who means today
-says so. Who says "last Friday" on a Saturday, or "next Friday" on a Monday, may mean either of two: it is none
+A bare weekday lies where its clause looks, and is none where the clause does not say, or on such a weekday: it may be
+today. Who says "last Friday" on a Saturday, or "next Friday" on a Monday, may mean either of two: it is none
 (docs/decisions/0010). Of 5,071 times in 25,507 texts of LoCoMo, BEAM and LongMemEval 1,225 are relative, 124 of them
 weekdays, and mean nothing in a record without their date.
 """
@@ -51,7 +51,7 @@ NOWADAYS = re.compile(
     r"(?i)\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b"
 )
 """Words before "today" that make it nowadays."""
-LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
+LIST_LINE = re.compile(r"\s*(?:[-*+•#|]|\d+[.)])")
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
@@ -94,8 +94,8 @@ def _read_which_unit(match: re.Match[str], utterance: Utterance) -> Period | Non
 
 def _is_template(match: re.Match[str], utterance: Utterance) -> bool:
     """Return whether a time is in a line of a list that speaks of nobody: it may be of any week."""
-    line = utterance.text[utterance.text.rfind("\n", 0, match.start()) + 1 : match.start()]
-    return LIST_LINE.match(line) is not None and not utterance.speaks_of_people(match)
+    line = LIST_LINE.match(utterance.text, utterance.text.rfind("\n", 0, match.start()) + 1, match.start())
+    return line is not None and not utterance.speaks_of_people(match)
 
 
 def _read_this_weekend(match: re.Match[str], utterance: Utterance) -> Period | None:
@@ -176,14 +176,14 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
 @WEEKDAY_RULES.reads(
     rf"{NAMED_WEEKDAY}{PART_OF_DAY}?",
     led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
-    r"(?!,?\s+(?:the\s+)?\d)",
+    r"(?!,?\s+(?:the\s+)?\d|\s+(?:mornings|afternoons|evenings|nights)\b)",
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     tense = utterance.tense(match)
     is_listed = IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(utterance.text, match.end("span"))
-    if tense is None or utterance.is_habit(match) or is_listed:
-        return None
     weekday = read_weekday(match["weekday"])
+    if tense is None or utterance.is_habit(match) or is_listed or weekday == utterance.today.weekday():
+        return None
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))
 
 

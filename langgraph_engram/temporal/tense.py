@@ -30,7 +30,7 @@ SOFTENER = r"(?:(?:not|also|just|still|now|all|both|already|even|first|then|[a-z
 
 GOINGS = (
     "going coming leaving flying driving moving heading travell?ing visiting meeting seeing having hosting taking "
-    "getting giving starting launching returning staying doing(?!\\s+(?:well|great|good|ok|okay|fine|better))"
+    "getting giving starting launching returning staying attending doing(?!\\s+(?:well|great|good|ok|okay|fine|better))"
 ).split()
 """Progressive forms of what somebody is often about to do."""
 SCHEDULED = "starts? begins opens closes launches arrives returns leaves takes\\s+place".split()
@@ -39,7 +39,7 @@ INTENTIONS = (
     rf"(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]?t|shall|should|must|might|ought\s+to|needs?\s+to",
     rf"gonna|going\s+to|about\s+to|ha(?:ve|s)\s+to|got\s+to|{PERSON}\s+can|can\s+{PERSON}|can['’]?t\s+wait|plan(?:s|ning)?|planned\s+(?:for|in|on)",
     r"look(?:ing)?\s+forward|(?:hop|aim)(?:e|es|s|ing)?\s+to|hopefully|want(?:s|ing)?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to",
-    r"(?:thinking|dreaming)\s+(?:of|about)\s+[a-z]+ing|(?:training|practi[cs]ing|studying|saving|packing)\s+for",
+    r"(?:thinking|dreaming)\s+(?:of|about)\s+[a-z]+ing|(?:training|practi[cs]ing|studying|saving|packing)\s+for|considering",
     r"(?<!was )(?<!were )(?<!was so )(?<!were so )excited\s+(?:for|about|to)|preparing|getting\s+ready|remind(?:er)?",
     r"see\s+you|let['’]?s|how\s+about|don['’]?t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|soon|next(?!\s+to)|be\s+there",
     r"scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
@@ -67,7 +67,8 @@ NOT_PASSIVE = r"(?<!\bbe )(?<!\bis )(?<!\bare )(?<!['’]re )(?<!\bget )(?<!\bto
 BEHIND = re.compile(
     r"(?i)\b(?:was|were|(?:was|were|did|had)n['’]?t|had|(?<!will have )(?<!['’]ll have )been|"
     r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
-    rf"wouldn['’]?t|couldn['’]?t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b|{ARRANGING})[a-z]{{2,}}ed|"
+    rf"wouldn['’]?t|couldn['’]?t|{NOT_PASSIVE}(?<!['’]m )just\s+(?:ordered|(?!need|{ARRANGING})[a-z]{{2,}}ed)|"
+    rf"{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b|{ARRANGING})[a-z]{{2,}}ed|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
     rf"said(?!\s*$)|told(?!(?:\s+\w+)?\s*$)|"
     rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b"
@@ -78,6 +79,8 @@ ARRANGED = re.compile(
     r"\b(?:mov|postpon|reschedul|push|shift|chang|extend|delay|put)\w*\b[^.;!?]{0,60}?\b(?:to|until|till)\s+(?:the\s+)?$"
 )
 """Right before a time: it is an appointment."""
+THOUGHT = re.compile(r"(?i)\b(?:wonder|decid|invit|accept|heard|told|ask)\w*\b|\b(?:want|look)(?:ed|ing)\b|\bweather\b")
+"""What was thought, heard or asked may be of a time that still lies ahead."""
 IS_ON = re.compile(
     rf"(?i)(?:\b(?:is|are)|\w['’](?:s|re))\s+{SOFTENER}(?:(?:on|at|in|from|until|till|around|about)\s+)?(?:the\s+)?$"
 )
@@ -113,13 +116,18 @@ class Utterance:
 
     def tense(self, match: re.Match[str]) -> Tense | None:
         """Return the tense of the clause around a mention, or else of the nearest one of its sentence."""
+        return self.tenses(match)[0]
+
+    def tenses(self, match: re.Match[str]) -> tuple[Tense | None, bool]:
+        """Return the tense as `tense` does, and whether it is certainly that of the mention."""
         end = match.end("span")
         possessive = self.text[end : end + 2] in ("'s", "’s")
         *earlier, before = CLAUSE_END.split(self.before(match))
         after, *later = CLAUSE_END.split(self._after(end + 2 * possessive))
         arranged: Tense | None = "ahead" if ARRANGED.search(before) or IS_ON.search(before) else None
-        verbs = (arranged, _last(before), _first(after), *map(_last, reversed(earlier)), *map(_first, later))
-        return next(filter(None, verbs), None)
+        own = [arranged] if arranged else [*filter(None, (_last(before), _first(after)))]
+        tense = next(filter(None, (*own, *map(_last, reversed(earlier)), *map(_first, later))), None)
+        return tense, not THOUGHT.search(before) if tense == "behind" else len({*own}) == 1
 
     def is_habit(self, match: re.Match[str]) -> bool:
         """Return whether the clause around a mention speaks of what happens again and again."""

@@ -161,12 +161,10 @@ def _starts_sentence(text: str, index: int) -> bool:
 
 def _name_in(text: str, match: re.Match[str]) -> str:
     words = match.group().split()
-    at_start = _starts_sentence(text, match.start())
-    while words and (_plain(words[0]) in NOT_NAMES or (at_start and len(words) == 1 and not words[0].isupper())):
-        words, at_start = words[1:], False
-    while words and _plain(words[-1]) in NOT_NAMES:
-        words = words[:-1]
-    name = re.sub(r"['’]s$", "", " ".join(words))
+    kept = [position for position, word in enumerate(words) if _plain(word) not in NOT_NAMES]
+    if not kept or (len(words) == 1 and not words[0].isupper() and _starts_sentence(text, match.start())):
+        return ""
+    name = re.sub(r"['’]s$", "", " ".join(words[kept[0] : kept[-1] + 1]))
     return name if len(name) > 1 else ""
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 MOST_CHARACTERS = 400
 """A sentence longer than this is split further, at a semicolon, a comma, a conjunction, or else between words."""
+MOST_WITHOUT_SPACE = 2_000
+"""Characters after which even a word is split: longer than an address is."""
 MIN_PART = 80
 WRAPPED = 60
 """A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""
@@ -166,10 +168,10 @@ def _shorten(sentence: str) -> Iterator[str]:
 
 
 def _break_after(sentence: str, start: int) -> int:
-    """Return the index of the last break of the best kind within reach, else of the next space, else the end."""
+    """Return the index of the last break of the best kind within reach, else of the next space, else of the bound."""
     for pattern in BREAKS:
-        breaks = [match.end() for match in pattern.finditer(sentence, start + MIN_PART, start + MOST_CHARACTERS)]
-        if breaks:
+        if breaks := [match.end() for match in pattern.finditer(sentence, start + MIN_PART, start + MOST_CHARACTERS)]:
             return breaks[-1]
-    space = BREAKS[-1].search(sentence, start + MOST_CHARACTERS)
-    return space.end() if space else len(sentence)
+    bound = start + MOST_WITHOUT_SPACE
+    space = BREAKS[-1].search(sentence, start + MOST_CHARACTERS, bound)
+    return space.end() if space else bound

@@ -84,7 +84,7 @@ RELATION = (
 NAME = r"[A-Z][\w&.'’-]*(?:\s+(?:of\s+|and\s+|&\s+)?[A-Z][\w&.'’-]*)*"
 SUBJECT = (
     rf"(?P<subject>(?:[Mm]y|[Oo]ur)\s+(?:(?:older|younger|elder|little|big|best)\s+)?{RELATION}(?:\s+[A-Z][\w-]+)?|"
-    rf"[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\b[Ii]\b)"
+    rf"(?<![\w-])[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\b[Ii]\b)"
 )
 LATELY = r"(?:\s+(?:now|currently|just|recently|finally|actually|still|officially))*"
 HAVE = r"(?:['’]ve|\s+have|\s+has)?"
@@ -130,7 +130,7 @@ COUNTED = (
 )
 NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""
-OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
+OWNER = r"(?P<subject>\b[Mm]y|(?<![\w-])[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
     *((name, f"{SUBJECT}{clause}") for name, clause in STATES.items()),

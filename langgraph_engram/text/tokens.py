@@ -58,6 +58,8 @@ VALUES = {"zero": 0, **SPELLED}
 SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 MULTIPLES = {"once": 1, "twice": 2, "couple": 2, "pair": 2, "dozen": 12}
 NUMBER_WORDS = frozenset([*VALUES, *SCALES, *MULTIPLES])
+LARGEST = 10**15
+"""A larger number that words spell out is none."""
 CACHE_SIZE = 8_192
 """Texts whose stems are cached: the same one is stemmed when it is verified, compared, indexed and ranked."""
 LONGEST_CACHED = 2_000
@@ -128,7 +130,7 @@ def spelled_numbers(words: Sequence[str]) -> list[str]:
             goes_on = value > 0 and (part % 100 == 0 or (after_tens and value < 10))
             part = part + value if goes_on else value
             found.extend([value, part, whole + part])
-        elif word in SCALES:
+        elif word in SCALES and part * SCALES[word] <= LARGEST:
             part = max(part, 1) * SCALES[word]
             found.append(whole + part)
             if word != "hundred":

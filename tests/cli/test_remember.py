@@ -10,6 +10,7 @@ import pytest
 from langgraph_engram.cli.options import Defaults, Invocation
 from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.results import Receipt
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import PendingTask
 from tests.cli.conftest import CONVERSATION
 
@@ -95,6 +96,20 @@ def test_turns_are_found_meanwhile_and_finished_later(cut_off, file):
     assert code == 0
     assert json.loads(after)["pending"] == []
     assert json.loads(after)["records"]["active"] >= 2
+
+
+def test_a_bug_is_set_aside(engram, file, monkeypatch):
+    """Status says it, and how to try it again."""
+    monkeypatch.setattr(RuleModel, "ask_all", None)
+    with pytest.raises(TypeError):
+        engram("remember", file, "--user", "ana")
+
+    code, _, err = engram("retry", "--user", "ana", "--skip")
+    _, listed, _ = engram("status", "--user", "ana")
+
+    assert code == 1
+    assert "set aside: TypeError: 'NoneType' object is not callable" in " ".join(listed.split())
+    assert "engram retry --skip --user ana" in " ".join(err.split())
 
 
 def test_standard_input_is_remembered(engram, monkeypatch):

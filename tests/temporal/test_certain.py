@@ -184,3 +184,30 @@ def test_a_query_lends_its_tense_to_its_time():
     assert constraint.start == datetime(2021, 6, 1, tzinfo=UTC)
     assert parse_constraint("in June", WEDNESDAY) is None
     assert parse_time("June", WEDNESDAY) is None
+
+
+@pytest.mark.parametrize(
+    ("day", "said", "name"),
+    [
+        (
+            "2023-05-20",
+            "I just ordered a laptop on March 10th, and I'm excited: it should arrive soon.",
+            "10 March 2023",
+        ),
+        ("2023-03-17", "My cousin Alex just adopted a girl in January, so I've seen how it can be.", "January 2023"),
+        ("2023-05-30", "As for your experience on March 15th, it might help to reflect.", None),
+        ("2023-05-20", "I ordered a laptop on March 10th and it should arrive soon.", None),
+        ("2023-05-20", "We decided to go to Rome in July.", None),
+        ("2023-05-20", "I was wondering what the weather in July is like.", None),
+        ("2023-05-20", "I rented a house in July.", "July 2022"),
+        ("2023-06-01", "I'm considering joining the market on October 2nd and I was wondering how.", "2 October 2023"),
+        ("2022-03-14", "It was a busy Monday.", None),
+        ("2022-03-15", "It was a busy Monday.", "14 March 2022"),
+        ("2022-03-14", "I was at the gym on Friday evenings.", None),
+        ("2023-07-07", "I was in Japan last month from March 15th to 19th.", None),
+        ("2023-05-25", "I trained for three months (March to May).", None),
+    ],
+)
+def test_what_readers_saw_dated_wrongly(day, said, name):
+    """What is past is dated in the past; what may be of two years, weeks or readings is not."""
+    assert list(named(said, on(day)).values()) == ([name] if name else [])
