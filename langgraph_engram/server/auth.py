@@ -25,6 +25,7 @@ SYSTEM = {"created_by": "system"}
 WRITE_ACTIONS = ("create", "update", "create_run")
 NO_TOKEN = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
 WRONG_TOKEN = "this token is not known here, or no longer valid: ask who runs the server for another"
+KNOWN_IN_PART = "nothing but the name {!r} is known of who scheduled this run: schedule it again, with a token"
 NOT_LOCAL = (
     "this server knows no tokens and serves this machine only: set ENGRAM_TOKENS or ENGRAM_JWT_SECRET to let others in"
 )
@@ -48,10 +49,7 @@ async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
 
 
 def identity_of(principal: Principal) -> str:
-    """Return the unique identity of a principal: the user id, after the tenant unless that is the default one.
-
-    It may be all that a server knows of a user, such as when it starts a scheduled run.
-    """
+    """Return the unique identity of a principal: the user id, after the tenant unless that is the default one."""
     if principal.tenant == "default" and "/" not in principal.user_id:
         return principal.user_id
     return f"{quote(principal.tenant, safe='')}/{quote(principal.user_id, safe='')}"
@@ -72,8 +70,12 @@ async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG0
 @auth.on(resources=["threads", "crons"])
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
     """Restrict threads and scheduled runs to their owner, and refuse runs whose input does not fit."""
-    if ctx.action == "create_run" and (problem := problem_of_run(value, principal_of(ctx.user))):
+    principal = _principal(ctx)
+    if ctx.action == "create_run" and (problem := problem_of_run(value, principal)):
         raise Auth.exceptions.HTTPException(422, problem)
+    config = (value.get("payload") or {}).get("config")
+    if principal and config is not None:  # of a schedule, in place: of itself a server keeps the identity alone
+        config["configurable"] = {**(config.get("configurable") or {}), "langgraph_auth_user": _user(principal)}
     return _restrict_to_owner(ctx, value)
 
 
@@ -89,7 +91,7 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
     """Put every namespace of the store under that of its owner."""
-    principal = principal_of(ctx.user)
+    principal = _principal(ctx)
     if principal is None:
         return not CREDENTIALS.configured
     label = store_label(principal)
@@ -111,9 +113,17 @@ def owner_of(principal: Principal) -> str:
     return json.dumps([principal.tenant, principal.user_id], ensure_ascii=False)
 
 
+def _principal(ctx: Auth.types.AuthContext) -> Principal | None:
+    """Return who acts; 403 for a user of whom a server kept the identity alone, where that is not the user id."""
+    principal = principal_of(ctx.user)
+    if principal and identity_of(principal) != ctx.user.identity:
+        raise Auth.exceptions.HTTPException(403, KNOWN_IN_PART.format(ctx.user.identity))
+    return principal
+
+
 def _restrict_to_owner(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
     """Set the owner of what is written, and return the filter for the owner's own."""
-    principal = principal_of(ctx.user)
+    principal = _principal(ctx)
     if principal is None:
         return not CREDENTIALS.configured
     if ctx.action in WRITE_ACTIONS:

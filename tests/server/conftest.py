@@ -21,6 +21,15 @@ OTHERS = ("ana", "eve", "typist", "sender", "toolsmith", "reader", "owner", "oth
 TOKENS = {f"token-of-{name}": name for name in (*OTHERS, *USERS)} | {
     "token-of-ana-of-acme": {"user_id": "ana", "tenant": "acme"}
 }
+PRINCIPALS = [
+    *(("default", user) for user in ("paul", "acme/paul", "default/acme%2Fpaul", "acme%2Fpaul", '["acme", "paul"]')),
+    *(("default", user) for user in ("Paul", "päul", "pa\N{COMBINING DIAERESIS}ul", "paul ", "paul.acme")),
+    *(("acme", "paul"), ("acme/paul", "x"), ("acme", "paul/x")),
+]
+"""Users whose names are easily taken for one another's."""
+TOKENS |= {
+    f"token-of-{PRINCIPALS.index(pair)}": dict(zip(("tenant", "user_id"), pair, strict=True)) for pair in PRINCIPALS
+}
 JWT_SECRET = "a secret that is long enough for HS256"
 PATIENCE = 120
 """Seconds until a server must be up: generous, since machines that run tests are busy."""
@@ -139,7 +148,8 @@ def guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "mine.py").write_text(OWN_GRAPH)
     command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
-    yield from serve(folder, command, ENGRAM_TOKENS=json.dumps(TOKENS), ENGRAM_JWT_SECRET=JWT_SECRET)
+    tokens = {"ENGRAM_TOKENS": json.dumps(TOKENS), "ENGRAM_JWT_SECRET": JWT_SECRET}
+    yield from serve(folder, command, CRON_SCHEDULER_SLEEP_TIME="1", **tokens)
 
 
 def said(text, day=1, session="s1", **whose):
