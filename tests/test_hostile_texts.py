@@ -14,7 +14,7 @@ from langgraph_engram.screening import mask_secrets
 from langgraph_engram.temporal.find import MOST_MATCHES, find_times, parse_constraint, parse_time, resolve_times
 from langgraph_engram.text.keywords import is_small_talk, keywords_of
 from langgraph_engram.text.markdown import passages_of
-from langgraph_engram.text.questions import answer_type, read_cues, time_question
+from langgraph_engram.text.questions import answer_type, read_cues
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import affirmed, location_of, purpose_of, reason_of, slot_of, type_of
 from langgraph_engram.text.tokens import content_stems, numbers_in, spelled_numbers, words
@@ -34,7 +34,7 @@ PARTS = (
 ).split(",")
 FOUND = [
     *("5:5:", "1/2/", "May ", "Monday ", "May 3, ", "A", "Mon-", "My ", "2023/", "today "),
-    *("hundred ", "one hundred and "),
+    *("hundred ", "one hundred and ", "  "),
 ]
 READERS = {
     "times": lambda text: resolve_times(text, NOW),
@@ -46,7 +46,7 @@ READERS = {
     "keywords": lambda text: (keywords_of(text), is_small_talk(text)),
     "clauses": lambda text: (affirmed(text), type_of(text, NOW), slot_of(text, "Ana")),
     "dimensions": lambda text: (location_of(text), reason_of(text), purpose_of(text)),
-    "question": lambda text: (answer_type(text), time_question(text), read_cues(text)),
+    "question": lambda text: (answer_type(text), read_cues(text)),
     "evidence": lambda text: verify_record(make_record(0, text), [turn := make_turn(0, text)], [turn]),
     "support": read_sentences,
     "secrets": mask_secrets,
@@ -73,7 +73,7 @@ def slow_readers(shape):
 @pytest.mark.parametrize("part", FOUND)
 def test_what_once_took_the_square_of_a_text(part):
     """None does any more, and none raises an error."""
-    assert slow_readers(lambda size: part * (size // len(part))) == []
+    assert slow_readers(lambda size: f"I don't ({part * (size // len(part))}") == []
 
 
 @pytest.mark.parametrize("seeds", [range(15), pytest.param(range(15, 4_000), marks=[pytest.mark.campaign])])

@@ -95,7 +95,7 @@ USER_WORDS = re.compile(
 ELAPSED = r"(?:many\s+(?:day|week|month|year)s?|long|much\s+time)"
 THE_DAY = r"(?:the\s+(?:day|date|time|moment)\s+(?:that\s+|when\s+|of\s+)?)?"
 QUERY_END = r"[\s?.!]*$"
-BRACKETS = re.compile(r"\s*\([^()]*\)")
+BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")
 WHICH_FIRST = re.compile(
     r"^\W*(?:which|what|who)\b(?P<shared>[^,:?]*?)\b(?:first|earlier|earliest|"
     rf"last|later|latest|(?:most|more)\s+recently)\b(?P<more>[^,:?]*)[,:]\s*(?P<first>.+?),?\s+or\s+(?P<second>.+?){QUERY_END}",

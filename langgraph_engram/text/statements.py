@@ -33,8 +33,8 @@ CHANGE = re.compile(
 )
 PAST_VERB = rf"(?:\w+ed|{'|'.join(sorted(PAST_FORMS))})"
 NEXT_CLAUSE = re.compile(
-    rf"[,;:]\s+|\s+[–—-]+\s+|\s*[–—]\s*|\s+(?=(?:but|although|though|however|because|since|instead)\b)|"
-    rf"\s+(?=so\s+{PRONOUN}\b)|\s+(?=and\s+(?:{PRONOUN}(?:['’]\w+)?|{PAST_VERB})\s)",
+    rf"[,;:]\s+|[–—]\s*|(?<!\s)\s+(?:[–—-]+\s+|[–—]\s*|(?=(?:but|although|though|however|because|since|instead)\b)|"
+    rf"(?=so\s+{PRONOUN}\b)|(?=and\s+(?:{PRONOUN}(?:['’]\w+)?|{PAST_VERB})\s))",
     re.IGNORECASE,
 )
 """Where one clause ends and the next begins, or an item of a list."""
