@@ -105,7 +105,17 @@ def test_ana_sees_her_own(memory):
 
 
 @pytest.mark.parametrize("path", WRITES)
-@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://example.com"},
+        {"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "null"},
+    ],
+)
 def test_a_form_of_another_site_does_nothing(path, headers, memory):
     """Without the token of our own page, or sent by another site, a form is refused."""
     before = everything(memory)
@@ -117,6 +127,18 @@ def test_a_form_of_another_site_does_nothing(path, headers, memory):
     assert answer.status_code == 403
     assert SECRET not in answer.text
     assert everything(memory) == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Origin": "http://127.0.0.1"}, {"Origin": "https://our.example.com", "X-Forwarded-Host": "our.example.com"}],
+)
+def test_a_form_of_our_own_is_taken(headers, memory):
+    """Also behind a proxy that has the name under which the browser knows us."""
+    client = browser(memory, Authorization="Bearer of-ana", **headers)
+    token = FORM_TOKEN.search(client.get("/memory/ask").text)[1]
+
+    assert client.post("/memory/health", data={"form_token": token}, follow_redirects=False).status_code == 303
 
 
 def test_forms_of_a_browser_that_never_looked_are_refused(memory):

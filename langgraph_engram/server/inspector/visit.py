@@ -165,7 +165,10 @@ async def read_form(request: Request) -> dict[str, str]:
 def is_own_form(request: Request, form: Mapping[str, str]) -> bool:
     """Return whether a form was sent by one of our pages, not by another site's."""
     kept, sent = request.cookies.get(FORM_COOKIE, ""), form.get(FORM_FIELD, "")
-    own = request.headers.get("sec-fetch-site", OWN_SITE[0]) in OWN_SITE
+    headers = request.headers
+    hosts = (headers.get("host"), headers.get("x-forwarded-host"))  # no page of another site can send the second
+    own = "origin" not in headers or headers["origin"].partition("://")[2] in hosts
+    own &= headers.get("sec-fetch-site", OWN_SITE[0]) in OWN_SITE
     return own and bool(kept) and hmac.compare_digest(kept.encode(), sent.encode())
 
 
