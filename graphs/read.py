@@ -54,7 +54,7 @@ def build_read_graph(
     selects = settings.retrieve.messages and not (selector or model).by_rules
     routing = Routing(settings.deep, parts.select_batch, selects, parts.reads_whole)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
-    graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
+    graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve, parts.reads_whole))
     graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
     if routing.selects:
         graph.add_node("select_lines", SelectLinesStep(store, selector or model, settings.deep))
@@ -125,7 +125,7 @@ class Routing:
         if state["request"].mode == "search":
             asks = self.selects and state["request"].select and state["intent"].sort == "message"
             return "select_lines" if asks else "conclude"
-        if self.reads_whole and needs_whole(state):
+        if needs_whole(state):
             return self._select_deep(state) if self.reads_on and state["read_ids"] else "write_answer"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
@@ -139,7 +139,7 @@ class Routing:
 
     def after_backtrack(self, state: ReadState) -> Literal["write_answer", "conclude"]:
         """Answer again, unless reading on for the whole brought nothing new."""
-        return "conclude" if self.reads_whole and needs_whole(state) and not state["selected_ids"] else "write_answer"
+        return "conclude" if needs_whole(state) and not state["selected_ids"] else "write_answer"
 
     def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
         """Reflect where the preset does, and there is a pool."""

@@ -38,6 +38,8 @@ class ParseIntentStep:
     rule_model: Model
     """Parses where no call may be made: for a search, and where the settings say so."""
     settings: RetrieveSettings
+    reads_whole: bool = True
+    """Whether a query that needs the whole is read for as such; without, no intent says that one does."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query of this round."""
@@ -64,7 +66,7 @@ class ParseIntentStep:
 
     def _broadened(self, intent: Intent, request: RecallRequest, before: ReadState | None) -> Intent:
         """Return an intent with its breadth; what goes on looking for the whole asks for what was asked first."""
-        if not self.settings.whole:
+        if not self.reads_whole:
             return intent.model_copy(update={"breadth": None})
         if before and needs_whole(before):
             return before["intent"].model_copy(update={"anchor": intent.anchor, "keywords": intent.keywords})
@@ -75,9 +77,8 @@ class ParseIntentStep:
     def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
         encoder = self.store.encoder
-        if (
-            request.mode == "recall" or not self.settings.messages or encoder.name != VECTOR_SPACE
-        ):  # what tells them apart knows MiniLM alone
+        is_told = self.settings.messages and encoder.name == VECTOR_SPACE  # the classifier knows MiniLM alone
+        if request.mode == "recall" or not is_told:
             return intent
         sort = sort_of(
             intent,

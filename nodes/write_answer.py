@@ -42,9 +42,8 @@ class WriteAnswerStep:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
         reply, by_rule = attempts[-1].answer or "", attempts[-1].by_rule
-        written = (
-            self._listed(state, reply, shown) if needs_whole(state) and not by_rule else _plain(reply, shown, pool)
-        )
+        lists = needs_whole(state) and not by_rule
+        written = self._listed(state, reply, shown) if lists else _plain(reply, shown, pool)
         return {
             **written,
             "quoted": by_rule,

@@ -36,8 +36,8 @@ and the reason: {LEFT_OUT} THING [4]: REASON. A count or a sum is of what is cer
 3. Only where further ones are probable that other words would find, a line "{LOOK_FOR}" with up to six such words.
 4. Last, "{ANSWER}" and the answer."""
 NOTES = f"""\
-You sum up past conversations from numbered lines and from nothing else. They \
-stand in the order in which they were said, under their days. Go through all of them, then write:
+You sum up past conversations from numbered lines and from nothing else. They stand in the \
+order in which they were said, under their days. Go through all of them, then write:
 1. Notes, each on a line that begins with "{ITEM}", with the numbers of the lines it rests on, like this: {ITEM} NOTE \
 [2][7]: what was wanted, tried, advised, decided, done, changed, and what is open, with names, numbers and days; \
 neighbouring lines about one thing make one note.

@@ -77,8 +77,8 @@ class KindItems(NamedTuple, Generic[T]):
 
 
 @dataclass(frozen=True)
-class Changes:
-    """What one commit writes, each item under its id: writing it twice changes nothing."""
+class ScopeItems:
+    """Items of one scope, under the names of their kinds."""
 
     turns: Sequence[Turn] = ()
     events: Sequence[Event] = ()
@@ -87,6 +87,12 @@ class Changes:
     syntheses: Sequence[Synthesis] = ()
     decisions: Sequence[Decision] = ()
     pending_tasks: Sequence[PendingTask] = ()
+
+
+@dataclass(frozen=True)
+class Changes(ScopeItems):
+    """What one commit writes, each item under its id: writing it twice changes nothing."""
+
     changed: Sequence[Record] = ()
     """Stored records whose status changes; written after everything new."""
     completed: Sequence[str] = ()

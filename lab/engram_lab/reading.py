@@ -38,7 +38,7 @@ from engram_lab.resume import KeyedLine, LineKey, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.write_answer import WORDINGS, AnswerForm, WriteAnswer
+from langgraph_engram.prompts.write_answer import AnswerForm, WriteAnswer
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.retrieval.pool import fit_budget
@@ -176,7 +176,7 @@ class TurnReader:
     def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
         """Ask the model, and return its answer and what that took."""
         started = perf_counter()
-        intent, short = Intent(query=query, anchor=query), AnswerForm(WORDINGS["short"])
+        intent, short = Intent(query=query, anchor=query), AnswerForm().styled("short")
         result = self._model.ask(WriteAnswer(query, intent, tuple(passages), form=short))
         if result.failure:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")

@@ -17,10 +17,10 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.history import find_one
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_tasks_by_session, stored_turns
 from langgraph_engram.requests import check_name
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn, reached
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Turn, reached
 from langgraph_engram.segmentation.events import name_by_keywords, relink_boundary
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.kinds import EVENTS, SEARCHABLE, UNSEARCHED, Kind
+from langgraph_engram.stores.kinds import EVENTS, SEARCHABLE, UNSEARCHED, Kind, ScopeItems
 from langgraph_engram.text.tokens import content_stems
 
 PART_FORGOTTEN = "a part of what it rested on was forgotten"
@@ -72,16 +72,9 @@ class StoredScope:
 
 
 @dataclass(frozen=True)
-class Erased:
+class Erased(ScopeItems):
     """Everything that is erased."""
 
-    turns: Sequence[Turn] = ()
-    events: Sequence[Event] = ()
-    boundaries: Sequence[Boundary] = ()
-    records: Sequence[Record] = ()
-    syntheses: Sequence[Synthesis] = ()
-    decisions: Sequence[Decision] = ()
-    pending_tasks: Sequence[PendingTask] = ()
     lost_stems: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By session, the content stems that only erased turns of it contain."""
 

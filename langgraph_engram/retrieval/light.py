@@ -26,7 +26,7 @@ from langgraph_engram.retrieval.relevance import (
 )
 from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import Evidence, Turn
+from langgraph_engram.schema import Breadth, Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import answer_type
@@ -68,16 +68,15 @@ class LightRetriever:
         fusions = [Fusion(index, intent, routes.score(index, intent), search.conditions) for intent in intents]
         first = fusions[0]
         relevance = Relevance(index, search.intent, first.scores.query)
-        breadth, more = search.intent.breadth or "narrow", 0
-        is_advised = search.mode == "recall" and answer_type(search.intent.query) == "advice"
-        if breadth == "narrow" and not is_advised:
+        breadth, most = _lines_wanted(search)
+        more = 0
+        if breadth == "narrow":
             budget = search.budget or self.settings.budget
             pool = _pool(index, interleave(_rank(fusion, search) for fusion in fusions), COMPARED_TOKENS)
             shown = self._answering(first, relevance, pool, search, budget)
         else:
-            most = ADVICE_LINES if breadth == "narrow" else FURTHER_LINES if search.read else MOST_LINES
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
-            pool = list(lines_of(first, "list" if breadth == "narrow" else breadth))
+            pool = list(lines_of(first, breadth))
             found = with_relevance(pool, relevance.features(pool))
             kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")
@@ -106,6 +105,14 @@ class LightRetriever:
         kept = truncate(ordered, stop)
         kept_lines = [line for line in kept if isinstance(line, Candidate)]
         return [*whole[: len(kept)], *format_lines(relevance.index, kept_lines)]
+
+
+def _lines_wanted(search: Search) -> tuple[Breadth, int]:
+    """Return what is read for in lines, and how many of them at most; "narrow" for passages."""
+    breadth = search.intent.breadth or "narrow"
+    if breadth == "narrow" and search.mode == "recall" and answer_type(search.intent.query) == "advice":
+        return "list", ADVICE_LINES
+    return breadth, FURTHER_LINES if search.read else MOST_LINES
 
 
 def _rank(fusion: Fusion, search: Search) -> Iterator[Candidate]:
