@@ -44,7 +44,7 @@ class EsMemSettings(Frozen):
 
     name: Literal["esmem"] = "esmem"
     quantile: float = Field(0.35, ge=0, le=1)
-    """q, the share of weakest couplings that are candidates (Eq. 2)."""
+    """q, the share of weakest couplings that are candidates (section 3.1)."""
     threshold: float = Field(0.75, ge=0, le=1)
     """tau_c, the boundary probability from which a candidate opens an event (Eq. 4)."""
     context_side: int = Field(2, ge=1)
@@ -64,7 +64,7 @@ class EsMemSettings(Frozen):
     boundary_window: int = Field(3, ge=0)
     """w, events on each side of an anchor (section 3.3)."""
     boundary_alpha: float = Field(0.7, ge=0, le=1)
-    """alpha, the weight of the summary against the anchor (Eq. 7)."""
+    """alpha, the weight of the summary against the anchor (Eq. 10)."""
     event_passages: Literal["turns", "summary"] = "turns"
     """What of an event is read: its turns, or its summary in their place."""
 
@@ -74,7 +74,7 @@ class StructMemSettings(Frozen):
 
     name: Literal["structmem"] = "structmem"
     buffer_tokens: int = Field(512, ge=16)
-    """Tokens from which a buffer is written (section 3.1)."""
+    """Tokens from which a buffer is written (section 2.1; the number is its code's)."""
     relations: bool = True
     """Whether relations are extracted beside facts (Table 2)."""
     seeds: int = Field(15, ge=0)
@@ -82,9 +82,9 @@ class StructMemSettings(Frozen):
 
     # Reading
     top_k: int = Field(60, ge=1)
-    """Records beside the syntheses (section 3.4)."""
+    """Records beside the syntheses (appendix A.4)."""
     synthesis_k: int = Field(5, ge=0)
-    """Syntheses behind the records (section 3.4)."""
+    """Syntheses behind the records (appendix A.4)."""
 
 
 class HyMemSettings(Frozen):

@@ -251,7 +251,7 @@ def reached(starts: Iterable[str], links_of: Callable[[str], Iterable[str]]) -> 
 
 
 class Synthesis(Frozen):
-    """A narrative across events (StructMem section 3.3)."""
+    """A narrative across events (StructMem section 2.2)."""
 
     synthesis_id: str
     text: str

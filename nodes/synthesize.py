@@ -1,4 +1,4 @@
-"""Summarize what was remembered as narratives across events (StructMem section 3.3).
+"""Summarize what was remembered as narratives across events (StructMem section 2.2).
 
 No lock on commits is held while the model writes: what changed meanwhile is checked before the texts are stored.
 """

@@ -152,6 +152,15 @@ def test_esmem_summaries_hold_all_topics_and_keywords(write):
     assert all(f"skis{number}" in skis.indexed_text for number in range(45))
 
 
+def test_esmem_describes_a_boundary_from_topics_keywords_and_turns(write):
+    """Both events have their topics, their keywords and four turns (ES-Mem Eq. 6 and Figure 8)."""
+    _, asked = write(preset("esmem"), talk(("bees", "skis"), 5), answer=by_script)
+
+    text = asked_about(asked, "DescribeBoundary")[-1].render()[-1].text
+    assert "bees\nKeywords: bees, bees0, bees1, bees2, bees3, bees4\nBen: About bees I note bees1." in text
+    assert "skis\nKeywords: skis, skis0, skis1, skis2, skis3, skis4\nAna: About skis" in text
+
+
 def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):
     """The turn before, its topic and keywords, and the turn itself (ES-Mem Figure 6)."""
     _, asked = write(preset("esmem"), talk(("bees",), 3), answer=by_script)

@@ -1,6 +1,6 @@
 """Score the memories of a scope by each route.
 
-The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, boundary (ES-Mem Eq. 5-7) and synthesis
+The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, boundary (ES-Mem Eq. 7-10) and synthesis
 routes score turns, events and narratives.
 """
 
@@ -35,7 +35,7 @@ UNKNOWN_CREDIT = 0.5
 """Score of a constrained dimension that a record leaves open; 0 in DimMem."""
 BOUNDARY_K, BOUNDARY_WINDOW, BOUNDARY_ALPHA = 10, 3, 0.7
 """k boundaries that are anchors, w events on each side of one, and alpha, the weight of the summary against the anchor
-(ES-Mem section 3.3 and Eq. 7)."""
+(ES-Mem section 3.3 and Eq. 10)."""
 LEAST = 1e-6
 """The score of an event that is reached, however unlike the query."""
 
@@ -208,7 +208,7 @@ def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float
 def event_scores(
     index: ScopeIndex, query: Vectors, k: int = BOUNDARY_K, window: int = BOUNDARY_WINDOW, alpha: float = BOUNDARY_ALPHA
 ) -> Scores:
-    """Score events from coarse to fine (ES-Mem Eq. 5-7).
+    """Score events from coarse to fine (ES-Mem Eq. 7-10).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
     it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.

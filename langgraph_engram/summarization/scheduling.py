@@ -1,4 +1,4 @@
-"""Decide which syntheses are due (StructMem section 3.3).
+"""Decide which syntheses are due (StructMem section 2.2).
 
 The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A buffer is
 summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.

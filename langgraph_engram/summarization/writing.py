@@ -1,4 +1,4 @@
-"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 3.3).
+"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 2.2).
 
 A small model that writes fluent records still makes things up across them ("raising over $10,000"), or writes about its
 task ("The new memories build upon the earlier ones"). Words cannot be verified record by record, for a narrative has

@@ -66,7 +66,7 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, m
 
 @pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
 def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthesize, minutes, due):
-    """The span of what no synthesis covers decides (StructMem section 3.3)."""
+    """The span of what no synthesis covers decides (StructMem section 2.2)."""
     late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
     keep(records=[near[0], late], events=[event(0, 0, 2)])
 
@@ -192,7 +192,7 @@ def test_relations_are_summarized_too(keep, near, record, event, synthesize):
 
 
 def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesize):
-    """Three hours are not one story: each full hour has its own, the last at the close (StructMem 3.3)."""
+    """Three hours are not one story: each full hour has its own, the last at the close (StructMem 2.2)."""
     start = record(0).mentioned_at
     records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
     keep(records=records, events=[event(0, *range(7))])

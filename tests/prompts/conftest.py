@@ -62,7 +62,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
     questions: list[Question[Any]] = [
         AnswerLight(query, intent, evidence, NOON),
         DecideUpdate((records[:2], records[1:])),
-        DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days"),
+        DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days", ("camping", "lake"), ("Oslo",)),
         ExtractEvents(turns[1:], turns[:1], (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),
         ExtractKeySentences(turns[1:], turns[:1]),
