@@ -54,7 +54,8 @@ def build_read_graph(
     selects = settings.retrieve.messages and not (selector or model).by_rules
     routing = Routing(settings.deep, parts.select_batch, selects, parts.reads_whole)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
-    graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve, parts.reads_whole))
+    parse = ParseIntentStep(store, model, rule_model, settings.retrieve, parts.reads_whole, parts.intent_rules)
+    graph.add_node("parse_intent", parse)
     graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
     if routing.selects:
         graph.add_node("select_lines", SelectLinesStep(store, selector or model, settings.deep))

@@ -84,7 +84,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 segmenter=BufferSegmenter(paper),
                 views=(FACTS, RELATIONS) if paper.relations else (FACTS,),
                 scheduler=WindowScheduler(settings.synthesis),
-                sources=SourceLimits(paper.seeds, UNLIMITED, UNLIMITED),
+                sources=SourceLimits(paper.seeds, UNLIMITED, UNLIMITED, store.encoder if paper.joined_query else None),
             )
         case HyMemSettings() as paper:
             segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)

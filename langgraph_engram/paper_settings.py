@@ -25,6 +25,10 @@ class DimMemSettings(Frozen):
     all_pairs: bool = False
     """Whether all records are compared by meaning, whatever their types and keywords (Table 5, the baseline)."""
 
+    extractor: Literal["exhaustive", "selective"] = "exhaustive"
+    """Whether records are drawn from all that has substance, as from LoCoMo (Figure 7), or from what has value in the
+    long run alone, as from LongMemEval (Figure 6)."""
+
     # Reading
     top_k: int = Field(15, ge=1)
     """k, records of each route (section 3.3)."""
@@ -32,6 +36,8 @@ class DimMemSettings(Frozen):
     """Weight of the keywords found as phrases (Eq. 7)."""
     token_weight: float = Field(0.15, ge=0)
     """Weight of the words of the keywords (Eq. 7)."""
+    mention_counts: bool = True
+    """Whether a record that was mentioned at the time asked about fulfils it whenever its event was (appendix A.1)."""
     assistant_replies: Literal["never", "asked_for", "always"] = "asked_for"
     """Whether the assistant's reply to what a record cites is found with it: where the query asks for the assistant's
     words (Eq. 8), or always (its "full recall")."""
@@ -79,6 +85,9 @@ class StructMemSettings(Frozen):
     """Whether relations are extracted beside facts (Table 2)."""
     seeds: int = Field(15, ge=0)
     """K, seed records from history; 0 for the buffer alone (section 2.2)."""
+    joined_query: bool = True
+    """Whether seeds are near the joined texts of a buffer (section 2.2), which an encoder cuts off where they are too
+    long for it; otherwise near the mean of its vectors."""
 
     # Reading
     top_k: int = Field(60, ge=1)

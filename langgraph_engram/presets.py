@@ -30,13 +30,13 @@ def preset(name: str, dataset: str | None = None) -> Settings:
     if name not in PRESETS:
         raise UnknownPreset(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
     if (name, dataset) == ("dimmem", "longmemeval"):  # chats with an assistant, whose messages are longer (Table 11)
-        return changed(PRESETS[name], "paper", window=15, overlap=3, top_k=20)
+        return changed(PRESETS[name], "paper", window=15, overlap=3, extractor="selective", top_k=20)
     return PRESETS[name]
 
 
 PAPER_ONLY = VerifySettings(enabled=False)
-A_CALL_EACH = ExtractSettings(passages=False, call_tokens=0)
-"""Each event is asked about by itself."""
+A_CALL_EACH = ExtractSettings(passages=False, method="written", call_tokens=0)
+"""Each event is asked about by itself, and what the model writes is taken."""
 AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(budget=UNLIMITED, stop=0, lasting_share=0, messages=False, whole=False)
@@ -48,7 +48,7 @@ PRESETS: dict[str, Settings] = {
     "dimmem": Settings(
         preset="dimmem",
         paper=DimMemSettings(),
-        extract=ExtractSettings(assistant=False, passages=False, call_tokens=0),
+        extract=A_CALL_EACH.model_copy(update={"assistant": False}),
         verify=PAPER_ONLY,
         update=UpdateSettings(cosine=0.7),
         synthesis=SynthesisSettings(enabled=False),

@@ -44,3 +44,4 @@ class ExtractFacts(AboutSentences, Question[SourcedSentences]):
     """Which facts do these turns state?"""
 
     system = SYSTEM
+    small_talk = True

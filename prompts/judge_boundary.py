@@ -39,8 +39,8 @@ class BoundaryVerdict(BaseModel):
 
 SYSTEM = f"""You judge how a conversation goes on at one point.
 You read the turns before the point and the turns after it, and label what the first turn after it does: \
-topic_intro opens another subject that has to do with the one before; topic_shift leaves that for one that has not; detail_elaborate stays \
-with the subject and adds to it; direct_resp answers or reacts to what came just before.
+topic_intro opens another subject that has to do with the one before; topic_shift leaves that for one that has not; \
+detail_elaborate stays with the subject and adds to it; direct_resp answers or reacts to what came just before.
 Give the likeliest label and the least likely label, each with its probability between 0 and 1.
 {DATA_ONLY}"""
 

@@ -188,10 +188,11 @@ class Sentence:
     text: str
     """As it was said; of an image, what it shows."""
     number: int = 0
-    """From 1; 0 for small talk, which nobody can cite."""
+    """From 1; 0 for what nobody can cite, as small talk where it is not numbered."""
     image: bool = False
     answers: Turn | None = None
     """The turn before, if it ends with a question that this short reply answers."""
+    is_small_talk: bool = False
 
     @property
     def asks(self) -> bool:
@@ -243,7 +244,7 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str], *, small_t
     others = people - {turn.speaker}
     for text in split_sentences(turn.text):
         if is_small_talk(text, others):
-            yield Sentence(turn, text, number=int(small_talk))
+            yield Sentence(turn, text, number=int(small_talk), is_small_talk=True)
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
         asked = None

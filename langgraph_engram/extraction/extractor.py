@@ -42,7 +42,9 @@ class View:
     dimensions: Collection[str] = ()
     """Those of `DIMENSIONS` that its records have."""
     may_label: bool = True
-    """Whether sentences are labelled where the model cannot write; else small talk has numbers as well."""
+    """Whether sentences are labelled where the model cannot write."""
+    small_talk: bool = False
+    """Whether small talk has numbers as well, as it has in the question."""
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
@@ -92,9 +94,8 @@ class Extractor:
 
     def _ask(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
         """Return the answers; until the model has shown that it can write, it is asked about one batch at a time."""
-        if not view.may_label:
-            return self._write(view, [replace(batch, small_talk=True) for batch in batches])
-        if self.settings.method == "written":
+        batches = [replace(batch, small_talk=view.small_talk) for batch in batches]
+        if not view.may_label or self.settings.method == "written":
             return self._write(view, batches)
         answers: list[_Answered] = []
         waiting = list(batches)
@@ -131,7 +132,7 @@ class Extractor:
 
     def _label(self, batch: TurnBatch) -> list[_Answered]:
         """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
-        parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
+        parts = replace(batch.without_long_replies, small_talk=False).parts(LABELLED_SENTENCES)
         results = self.model.ask_all([LabelSentences(part.turns, part.context) for part in parts])
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]
 
@@ -168,7 +169,8 @@ def is_poor(batch: TurnBatch, cited: Sequence[Sequence[int]]) -> bool:
 def _statements(batch: TurnBatch) -> set[int]:
     """Return the numbers of the sentences that state something, without an assistant's long messages."""
     expected = batch.without_long_replies.turns
-    stating = (sentence for sentence in batch.sentences if sentence.number and not sentence.asks)
+    cited = (sentence for sentence in batch.sentences if sentence.number and not sentence.is_small_talk)
+    stating = (sentence for sentence in cited if not sentence.asks)
     return {sentence.number for sentence in stating if sentence.turn in expected}
 
 

@@ -26,7 +26,7 @@ def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
             ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
             layout = dimmem.with_dimensions if paper.shows_dimensions else as_found
             form = replace(form, wording=dimmem.REASONED, layout=layout)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form, intent_rules=dimmem.INTENT_RULES)
         case EsMemSettings() as paper:
             lacking = ["boundary"] if paper.boundary_k else []
             ranker = esmem.EsMemRanker(paper)

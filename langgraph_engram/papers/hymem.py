@@ -25,7 +25,7 @@ EXHAUSTIVE = Wording(
 """All that is possible, without refusing once retrieval went deep (appendix B)."""
 
 
-KEY_SENTENCES = View("key_sentence", ExtractKeySentences)
+KEY_SENTENCES = View("key_sentence", ExtractKeySentences, small_talk=True)
 """What is asked of a batch of turns (section 3.2, Level 1)."""
 
 

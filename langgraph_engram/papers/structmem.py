@@ -25,8 +25,8 @@ SUMMARIES = "Summaries:"
 OTHERS = "Turns:"
 
 
-FACTS = View("factual", ExtractFacts)
-RELATIONS = View("relational", ExtractRelations, may_label=False)
+FACTS = View("factual", ExtractFacts, small_talk=True)
+RELATIONS = View("relational", ExtractRelations, may_label=False, small_talk=True)
 """The two views of a batch of turns (section 2.1)."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.lines import format_lines, lines_of
@@ -160,6 +161,8 @@ class ReadParts:
     """Whether each answer is reflected on, and not only those that rules cannot confirm."""
     reads_whole: bool = False
     """Whether what needs the whole is answered from lines of all that was found."""
+    intent_rules: str = SYSTEM
+    """What a model that parses queries is told."""
 
 
 def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:

@@ -172,14 +172,19 @@ def dimension_scores(records: RecordIndex, intent: Intent) -> Scores:
     return weighted_mean(dimension_parts(records, intent, UNKNOWN_CREDIT), len(records))
 
 
-def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> list[tuple[float, Scores]]:
-    """Return the weight of each dimension that a query constrains, and how well each record fulfils it."""
+def dimension_parts(
+    records: RecordIndex, intent: Intent, unknown: float, *, mention_counts: bool = False
+) -> list[tuple[float, Scores]]:
+    """Return the weight of each dimension that a query constrains, and how well each record fulfils it.
+
+    With `mention_counts` a time is fulfilled by a mention in it as well where the event was at another time.
+    """
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
         of_type = is_one_of(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
         parts.append((TYPE_WEIGHT, of_type.astype(np.float32)))
     if intent.time:
-        parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
+        parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown, mention_counts=mention_counts)))
     if intent.location:
         parts.append((LOCATION_WEIGHT, _location_scores(records, intent.location, unknown)))
     if intent.reason:
@@ -197,11 +202,13 @@ def weighted_mean(parts: Sequence[tuple[float, Scores]], items: int) -> Scores:
     return np.asarray(sum(weight / whole * scores for weight, scores in parts))
 
 
-def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
+def time_scores(
+    records: RecordIndex, constraint: TimeConstraint, unknown: float, *, mention_counts: bool = False
+) -> Scores:
     """Return 1 where the event time, or lacking one the mention, is within the constraint; else 0 or `unknown`."""
     happened = overlap(records.event_start, records.event_end, constraint)
     mentioned = overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
-    known = ~np.isnan(records.event_start)
+    known = ~np.isnan(records.event_start) & ~(mentioned & mention_counts)
     return np.where(known, happened, np.where(mentioned, np.float32(1.0), np.float32(unknown)))
 
 

@@ -13,7 +13,13 @@ from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundar
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_records import (
+    DimMemDraft,
+    Extraction,
+    ExtractLasting,
+    ExtractRecords,
+    RecordDraft,
+)
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
@@ -21,7 +27,7 @@ from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_of, topic_words
+from langgraph_engram.text.keywords import document_frequencies, keywords_of, topic_of, topic_words
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
@@ -48,7 +54,7 @@ LOOK_BACK = 2
 SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
-def extract_records(question: ExtractRecords) -> Extraction:
+def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
     return Extraction(records=[_record_of(sentence, DimMemDraft) for sentence in _outside_passages(question)])
 
@@ -82,8 +88,7 @@ def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
 def extract_relations(question: ExtractRelations) -> SourcedSentences:
     """Return the sentences that show one person acting on another, with both named."""
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
-    sentences = number_sentences(question.turns, question.context, small_talk=True)
-    telling = (sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people))
+    telling = (sentence for sentence in _numbered(question) if not sentence.image)
     relations: list[SourcedSentence] = []
     for sentence in filter(lambda said: RELATION.search(said.text), telling):
         speaker = sentence.turn.speaker
@@ -132,14 +137,16 @@ def track_topics(question: TrackTopics) -> TopicTrack:
 
 
 def _numbered(question: AboutSentences) -> list[Sentence]:
-    return [sentence for sentence in number_sentences(question.turns, question.context) if sentence.number]
+    """Return the sentences that have numbers, without small talk."""
+    sentences = number_sentences(question.turns, question.context, small_talk=question.small_talk)
+    return [sentence for sentence in sentences if sentence.number and not sentence.is_small_talk]
 
 
 def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
     return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
 
 
-def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sentence]:
+def _outside_passages(question: AboutSentences) -> Iterator[Sentence]:
     """Return the numbered sentences, of turns that are kept as passages only images and the paragraphs of a person."""
     prose = {
         turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())

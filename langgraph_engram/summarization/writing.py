@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
@@ -37,6 +38,8 @@ class SourceLimits:
     """Tokens of history shown beside the buffer."""
     shown_tokens: int = 380
     """Tokens of a buffer that it is written from."""
+    encoder: Encoder | None = None
+    """What encodes the texts of a buffer as one query (StructMem section 2.2); None for the mean of their vectors."""
 
 
 LIMITS = SourceLimits()
@@ -45,15 +48,17 @@ LIMITS = SourceLimits()
 def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
     """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
-    They are the utterances of the seeds: the K records nearest to the mean of the buffer's vectors among those of known
-    time before it.
+    They are the utterances of the seeds: the K records nearest to the buffer among those of known time before it.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
     positions = [records.position(record.record_id) for record in buffer if record.record_id in records]
     if first is None or not positions:
         return []
-    scores = records.cosine(records.vectors[positions].mean(axis=0))
+    query = records.vectors[positions].mean(axis=0)
+    if limits.encoder:
+        (query,) = limits.encoder.encode([" ".join(record.content for record in buffer)])
+    scores = records.cosine(query)
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_passage)
     nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: limits.seeds]
     seeds = [records.items[position] for position in nearest]
