@@ -87,7 +87,14 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["dense"]}),
-        deep=DeepSettings(light_k=10, min_share=0, level2_tokens=UNLIMITED, max_tokens=UNLIMITED),
+        deep=DeepSettings(
+            light_k=10,
+            min_share=0,
+            level2_tokens=UNLIMITED,
+            max_calls=UNLIMITED,
+            max_tokens=UNLIMITED,
+            max_seconds=UNLIMITED,
+        ),
     ),
 }
 

@@ -37,7 +37,8 @@ class JudgeSufficiency:
         if budget is not None:
             most = min(most, budget - sum(map(passage_tokens, state["pool"])))
         # Excerpts of earlier rounds that this one finds again are completed: it may look for what was cut.
-        pool = merge_pools(complete_again(state["pool"], found, most), found, budget)
+        held = [] if self.form.shows_earlier else complete_again(state["pool"], found, most)
+        pool = merge_pools(held, found, budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()

@@ -255,3 +255,16 @@ def test_hymem_units_are_topics_that_overlap(write):
     assert (units, shown) == ([bees, said[3:]], [[], bees[1:]])
     assert second.context_turn_ids == first.turn_ids[-2:]
     assert {question.name for question in asked} == {"ExtractKeySentences"}
+
+
+def test_hymem_units_are_shown_with_their_overlap(write):
+    """Without Level 1 a unit is found and read with the turns that it shares with the one before (HyMem Table 2)."""
+    bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
+    said = [*bees, "By the way, my sister Runa moved to Oslo.", "Runa found a flat in Oslo near the harbour."]
+    settings = changed(preset("hymem"), "paper", level1=False)
+
+    memory, asked = write(settings, [{"speaker": "Ana", "text": text} for text in said])
+    found = memory.search("Where in Oslo did Runa find a flat?", user_id="ana").evidence
+
+    assert asked == []
+    assert [turn.text for turn in found[0].turns] == said[1:]

@@ -157,8 +157,6 @@ class ReadParts:
     """Returns what deep retrieval shows of a source turn."""
     select_batch: int = SELECT_BATCH
     """Candidates of one call of the deep selection."""
-    reflects_on_all: bool = False
-    """Whether each answer is reflected on, and not only those that rules cannot confirm."""
     reads_whole: bool = False
     """Whether what needs the whole is answered from lines of all that was found."""
     intent_rules: str = SYSTEM
