@@ -70,6 +70,37 @@ def test_windows_count_messages_of_the_user(write):
     assert read == [(0, 25), (5, 5)]
 
 
+def test_dimmem_reads_longmemeval_in_its_own_way(write):
+    """Windows of 15 and 3, what has value in the long run alone, and k = 20 (DimMem Table 11 and Figure 6)."""
+    settings = preset("dimmem", "longmemeval")
+
+    _, asked = write(settings, chat(20))
+
+    read = [(len(question.context), len(question.turns)) for question in asked_about(asked, "ExtractLasting")]
+    assert (read, settings.paper.top_k) == ([(0, 15), (3, 5)], 20)
+    assert "laid out, and what is asked for once" in asked[0].render()[0].text
+    assert preset("structmem", "longmemeval") == preset("structmem")
+
+
+@pytest.mark.parametrize("name", ["dimmem", "structmem", "hymem"])
+def test_what_a_model_writes_is_taken(write, name):
+    """However few turns or many an entry rests on: no paper labels sentences in place of what its model wrote."""
+    said = [{"speaker": "Ana", "text": f"I planted tree {number} behind our house."} for number in range(9)]
+
+    _, asked = write(preset(name), said, answer=lambda question: _lumped(by_rule(question)))
+
+    assert asked_about(asked, "LabelSentences") == []
+
+
+def _lumped(answer):
+    """Let one entry rest on everything that an extraction cites."""
+    entries = getattr(answer, "records", None) or getattr(answer, "sentences", None)
+    if not entries:
+        return answer
+    entries[:] = [entries[0].model_copy(update={"sources": [n for entry in entries for n in entry.sources]})]
+    return answer
+
+
 def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
     """Nobody in it is an assistant."""
     said = [{"speaker": speaker, "text": f"I planted tree {n}."} for n in range(3) for speaker in ("Ana", "Ben")]

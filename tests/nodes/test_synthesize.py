@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
@@ -136,6 +137,23 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     asked, _, _ = synthesize(limits=SourceLimits(seeds=1))
 
     assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
+
+
+def test_the_paper_seeds_from_the_joined_texts(keep, near, record, event, synthesize):
+    """One text of all entries is encoded, and not each of them (StructMem section 2.2)."""
+    old = record(5, "Ana camps.", record_id="seed", session_id="s0", mentioned_at=near[0].mentioned_at - timedelta(1))
+    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
+    encoded = []
+
+    class Watched(HashingEncoder):
+        def encode(self, texts):
+            encoded.extend(texts)
+            return super().encode(texts)
+
+    asked, _, _ = synthesize(limits=SourceLimits(encoder=Watched()))
+
+    assert encoded == [" ".join(told.content for told in near)]
+    assert [found.record_id for found in asked[0].history] == ["seed"]
 
 
 @pytest.mark.parametrize("limits", [SourceLimits(seeds=0), SourceLimits(history_tokens=50)])
