@@ -66,8 +66,8 @@ class AnswerLine(JudgedAnswer):
 
     @property
     def group(self) -> str:
-        """Return the category under which it is reported."""
-        return str(self.category) if self.category is not None else self.kind
+        """Return the category under which it is reported: one without an answer stays in its type, as in the papers."""
+        return str(self.category) if self.category is not None else self.question_type
 
 
 class JudgedLine(KeyedLine):
@@ -76,6 +76,7 @@ class JudgedLine(KeyedLine):
     answer_key: list[str | int]
     reader: str
     category: str
+    unanswerable: bool = False
     question: str
     gold: str
     answer: str
@@ -170,7 +171,7 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
         reason=getattr(verdict, "reason", ""),
         failure=failure,
         usage=total([result.usage]),
-        **line.model_dump(include={"reader", "question", "gold", "answer"}),
+        **line.model_dump(include={"reader", "unanswerable", "question", "gold", "answer"}),
     )
 
 
@@ -222,7 +223,9 @@ def _report(
 def _figures(judged: Sequence[JudgedLine]) -> Figures:
     categories = sorted({line.category for line in judged})
     by_category = {name: _accuracy([line for line in judged if line.category == name]) for name in categories}
-    return {**_accuracy(judged), "by_category": by_category}
+    unanswerable = [line for line in judged if line.unanswerable]
+    abstention = {ABSTENTION_KIND: _accuracy(unanswerable)} if unanswerable else {}
+    return {**_accuracy(judged), "by_category": by_category, **abstention}
 
 
 def _accuracy(judged: Sequence[JudgedLine]) -> Figures:
