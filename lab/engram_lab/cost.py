@@ -1,26 +1,38 @@
 """Count what writing conversations costs: physical calls and tokens, by node (`engram bench cost`).
 
-Every answer is the rules', so that counts are those of a model that answers well, and the same each time.
+Every answer is the rules', so that counts are those of a model that answers well, and the same each time; or a language
+model's that is named.
 """
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from threading import Lock
 from time import perf_counter
+from typing import Self
 
+import numpy as np
 from pydantic import BaseModel
 
-from engram_lab.datasets import read_locomo
-from engram_lab.harness import Figures, Progress, StrPath, cost_by_node
+from engram_lab.datasets import DataSet, read_conversations
+from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node
+from langgraph_engram.consolidation.pairing import ComparisonSet
+from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.results import count_tokens
+from langgraph_engram.paper_settings import DimMemSettings
+from langgraph_engram.results import Receipt, count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.index import ScopeIndex
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
+KEPT = ("active", "merged", "superseded")
+"""The statuses of records that were not quarantined."""
 
 ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[Memory]]
 """Opens a memory that asks a model, in the folder it is given."""
@@ -48,37 +60,133 @@ class CountingModel(RuleModel):
             schema = json.dumps(type(answer).model_json_schema(), separators=(",", ":"))
             with self._lock:
                 self.schema_tokens += count_tokens(schema)
-        cost = {
+        spent = {
             "model": self.name,
             "calls": 1,
             "prompt_tokens": sum(count_tokens(message.text) for message in question.render()),
             "completion_tokens": count_tokens(text),
         }
-        return LLMResult(answer, result.usage.model_copy(update=cost), result.failure)
+        return LLMResult(answer, result.usage.model_copy(update=spent), result.failure)
 
 
-def run_cost(path: StrPath, open_memory: ModelMemoryOpener, progress: Progress = None) -> Figures:
-    """Write every conversation of a LoCoMo file, each as a user of its own, and count.
+@dataclass
+class WrittenMemory:
+    """What is left of one conversation, of `figures` that are summed or averaged over all of them."""
+
+    drawn: int
+    """Records that were extracted."""
+    embedded: int
+    """Those that share their type and enough keywords with another: an update needs no other's vector."""
+    left: int
+    decided: Counter[str]
+    windows: list[tuple[Vectors, Vectors]]
+    """The vectors of the turns that each event shares with the one before, and of its own."""
+
+    @classmethod
+    def of(cls, memory: Memory, user_id: str) -> Self:
+        """Read a memory that was written."""
+        index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings
+        kept = np.array([record.status in KEPT for record in index.records.items], dtype=np.bool_)
+        is_drawn = np.array([not record.derived_from for record in index.records.items], dtype=np.bool_) & kept
+        compared = ComparisonSet.of(index.records, is_drawn, [], index.records.vectors[:0])
+        positions = np.flatnonzero(is_drawn).tolist()
+        alike = {position: compared.with_shared_keywords(position, settings.update.jaccard) for position in positions}
+        embedded = {found for position, near in alike.items() if near.size for found in (position, *near.tolist())}
+        everything = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
+
+        def vectors_of(turn_ids: Sequence[str]) -> Vectors:
+            read = [turn_id for turn_id in turn_ids if settings.extract.assistant or _is_users(index, turn_id)]
+            return index.turns.vectors[[index.turns.position(turn_id) for turn_id in read]]
+
+        return cls(
+            len(positions),
+            len(positions) if everything else len(embedded),
+            int(index.records.active.sum()),
+            Counter(decision.action for decision in index.decisions.values()),
+            [(vectors_of(event.context_turn_ids), vectors_of(event.turn_ids)) for event in index.events.items],
+        )
+
+
+def run_cost(
+    path: StrPath,
+    open_memory: ModelMemoryOpener,
+    progress: Progress = None,
+    *,
+    data: DataSet = "locomo",
+    model: Model | None = None,
+    limit: int | None = None,
+) -> Figures:
+    """Write every conversation of a file, each as a user of its own, and count.
 
     Returns:
         Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `schema_tokens` what the answers'
-        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all
-        and the share that the candidate filter saved (DimMem section 3.4: 59 % on LoCoMo, 75 % on LongMemEval).
+        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all,
+        `update` what came of them (DimMem Table 5), `windows` how coherent events are (its Figures 4 and 5), and
+        `curve` what the first conversation has cost after each of its sessions (StructMem Figure 3a).
     """
-    samples = read_locomo(path)
-    model = CountingModel()
+    conversations = read_conversations(path, data)[:limit]
+    answering = model or CountingModel()
+    receipts: list[Receipt] = []
+    curve: list[Figures] = []
+    written: list[WrittenMemory] = []
     started = perf_counter()
-    with TemporaryDirectory(prefix="engram-bench-") as folder, open_memory(folder, model) as memory:
-        receipt = add_receipts(
-            [memory.remember_sessions(sample.sessions, user_id=sample.name, progress=progress) for sample in samples]
-        )
+    with TemporaryDirectory(prefix="engram-bench-") as folder, open_memory(folder, answering) as memory:
+        for number, conversation in enumerate(conversations):
+            for session in conversation.sessions:
+                receipts.append(memory.remember_sessions([session], user_id=conversation.name))
+                if number == 0:
+                    so_far, seconds = add_receipts(receipts), perf_counter() - started
+                    curve.append({"turns": so_far.stored_turns, **cost([so_far.usage]), "seconds": seconds})
+            written.append(WrittenMemory.of(memory, conversation.name))
+            if progress:
+                progress("remembering", number + 1, len(conversations))
+    receipt = add_receipts(receipts)
     possible, made = receipt.pairs_possible, receipt.pairs_compared
+    schemas = {"schema_tokens": answering.schema_tokens} if isinstance(answering, CountingModel) else {}
     return {
         "preset": memory.settings.preset,
+        "model": answering.name,
         "turns": receipt.stored_turns,
-        "sessions": sum(len(sample.sessions) for sample in samples),
+        "sessions": sum(len(conversation.sessions) for conversation in conversations),
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
-        "usage": {"write": {"schema_tokens": model.schema_tokens, **cost_by_node([receipt.usage])}},
+        "update": update_figures(written),
+        "windows": window_figures([window for memory in written for window in memory.windows]),
+        "usage": {"write": {**schemas, **cost_by_node([receipt.usage])}},
         "seconds": {"write": perf_counter() - started},
+        "curve": curve,
     }
+
+
+def update_figures(written: Sequence[WrittenMemory]) -> Figures:
+    """Return the records whose vectors an update needed, what was decided, and how many records that saved."""
+    drawn, embedded, left = (sum(getattr(memory, name) for memory in written) for name in ("drawn", "embedded", "left"))
+    return {
+        "records": drawn,
+        "embedded": embedded,
+        "embedding_saved": 1 - embedded / max(1, drawn),
+        "decided": sum((memory.decided for memory in written), Counter[str]()),
+        "left": left,
+        "compression": 1 - left / max(1, drawn),
+    }
+
+
+def window_figures(windows: Sequence[tuple[Vectors, Vectors]]) -> Figures:
+    """Return the mean cosine of two turns that are read together, and what the turns shared with the one before do.
+
+    `read` is how many turns are read for each, `continuity` how near the first turn of its own comes to a shared one.
+    """
+    together = [whole for window in windows if len(whole := np.concatenate(window)) > 1]
+    pairs = [(np.square(own.sum(axis=0)).sum() - len(own)) / (len(own) * (len(own) - 1)) for own in together]
+    firsts = [(shared @ own[0]).max() for shared, own in windows if len(shared) and len(own)]
+    turns, read = sum(len(own) for _, own in windows), sum(len(shared) + len(own) for shared, own in windows)
+    return {
+        "coherence": float(np.mean(pairs)) if pairs else None,
+        "read": read / max(1, turns),
+        "continuity": float(np.mean(firsts)) if firsts else None,
+    }
+
+
+def _is_users(index: ScopeIndex, turn_id: str) -> bool:
+    turn = index.turns.get(turn_id)
+    return turn is not None and turn.role == "user"
