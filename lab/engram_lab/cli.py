@@ -28,8 +28,7 @@ def _option(name: str, says: str, **more: Any) -> Any:
     return typer.Option(name, help=says, show_default=False, **more)
 
 
-Limit = Annotated[int | None, _option("--limit", "The first N only: questions, of BEAM chats.", min=1)]
-Conversations = Annotated[int | None, _option("--limit", "The first N conversations only.", min=1)]
+Limit = Annotated[int | None, _option("--limit", "The first N only: questions (conversations of BEAM, cost).", min=1)]
 Data = Annotated[Literal["locomo", "longmemeval"], typer.Option("--data", help="What the file is of.")]
 Out = Annotated[
     Path | None,
@@ -164,7 +163,7 @@ def cost(
     data: Data = "locomo",
     preset: Preset = None,
     model: Model = None,
-    limit: Conversations = None,
+    limit: Limit = None,
     vectors: Vectors = None,
     without: Without = None,
     as_json: AsJson = False,
@@ -208,8 +207,7 @@ def speed(
     context: typer.Context,
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
     against: Annotated[
-        str | None,
-        _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
+        str | None, _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma.")
     ] = None,
     preset: Preset = None,
     encoder: EncoderName = None,

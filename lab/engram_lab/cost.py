@@ -4,21 +4,19 @@ Every answer is the rules', so that counts are those of a model that answers wel
 model's that is named.
 """
 
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
-from threading import Lock
 from time import perf_counter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel
 
-from engram_lab.datasets import DataSet, read_conversations
-from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node
+from engram_lab.datasets import read_locomo, read_longmemeval
+from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node, mean
 from langgraph_engram.consolidation.pairing import ComparisonSet
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
@@ -28,11 +26,12 @@ from langgraph_engram.results import Receipt, count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.index import ScopeIndex
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 KEPT = ("active", "merged", "superseded")
 """The statuses of records that were not quarantined."""
+READERS: Mapping[str, Callable[[StrPath], Sequence[Any]]] = {"locomo": read_locomo, "longmemeval": read_longmemeval}
+"""What reads the conversations of a data set."""
 
 ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[Memory]]
 """Opens a memory that asks a model, in the folder it is given."""
@@ -44,12 +43,6 @@ class CountingModel(RuleModel):
     name = "rules, counted"
     by_rules = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = Lock()
-        self.schema_tokens = 0
-        """Tokens of the schemas that would be sent with the questions."""
-
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question at the cost of one call."""
         result = super().ask(question)
@@ -57,9 +50,6 @@ class CountingModel(RuleModel):
         if isinstance(answer, BaseModel):
             text = answer.model_dump_json(exclude_defaults=True)
             answer = answer.model_validate_json(text)
-            schema = json.dumps(type(answer).model_json_schema(), separators=(",", ":"))
-            with self._lock:
-                self.schema_tokens += count_tokens(schema)
         spent = {
             "model": self.name,
             "calls": 1,
@@ -69,9 +59,9 @@ class CountingModel(RuleModel):
         return LLMResult(answer, result.usage.model_copy(update=spent), result.failure)
 
 
-@dataclass
+@dataclass(frozen=True)
 class WrittenMemory:
-    """What is left of one conversation, of `figures` that are summed or averaged over all of them."""
+    """What is left of one conversation."""
 
     drawn: int
     """Records that were extracted."""
@@ -80,27 +70,26 @@ class WrittenMemory:
     left: int
     decided: Counter[str]
     windows: list[tuple[Vectors, Vectors]]
-    """The vectors of the turns that each event shares with the one before, and of its own."""
+    """The vectors of the turns that each event shares with the one before, and of its own, as far as they are read."""
 
     @classmethod
     def of(cls, memory: Memory, user_id: str) -> Self:
         """Read a memory that was written."""
         index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings
-        kept = np.array([record.status in KEPT for record in index.records.items], dtype=np.bool_)
-        is_drawn = np.array([not record.derived_from for record in index.records.items], dtype=np.bool_) & kept
-        compared = ComparisonSet.of(index.records, is_drawn, [], index.records.vectors[:0])
-        positions = np.flatnonzero(is_drawn).tolist()
-        alike = {position: compared.with_shared_keywords(position, settings.update.jaccard) for position in positions}
-        embedded = {found for position, near in alike.items() if near.size for found in (position, *near.tolist())}
-        everything = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
+        is_drawn = [record.status in KEPT and not record.derived_from for record in index.records.items]
+        compared = ComparisonSet.of(index.records, np.array(is_drawn, dtype=np.bool_), [], index.records.vectors[:0])
+        drawn = np.flatnonzero(is_drawn).tolist()
+        near = {position: compared.with_shared_keywords(position, settings.update.jaccard) for position in drawn}
+        embedded = {found for position, others in near.items() if others.size for found in (position, *others.tolist())}
+        compares_all = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
 
         def vectors_of(turn_ids: Sequence[str]) -> Vectors:
-            read = [turn_id for turn_id in turn_ids if settings.extract.assistant or _is_users(index, turn_id)]
-            return index.turns.vectors[[index.turns.position(turn_id) for turn_id in read]]
+            rows = np.array([index.turns.position(turn_id) for turn_id in turn_ids], dtype=np.intp)
+            return index.turns.vectors[rows[settings.extract.assistant | ~index.turns.from_assistant[rows]]]
 
         return cls(
-            len(positions),
-            len(positions) if everything else len(embedded),
+            len(drawn),
+            len(drawn) if compares_all else len(embedded),
             int(index.records.active.sum()),
             Counter(decision.action for decision in index.decisions.values()),
             [(vectors_of(event.context_turn_ids), vectors_of(event.turn_ids)) for event in index.events.items],
@@ -112,19 +101,18 @@ def run_cost(
     open_memory: ModelMemoryOpener,
     progress: Progress = None,
     *,
-    data: DataSet = "locomo",
+    data: str = "locomo",
     model: Model | None = None,
     limit: int | None = None,
 ) -> Figures:
     """Write every conversation of a file, each as a user of its own, and count.
 
     Returns:
-        Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `schema_tokens` what the answers'
-        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all,
-        `update` what came of them (DimMem Table 5), `windows` how coherent events are (its Figures 4 and 5), and
-        `curve` what the first conversation has cost after each of its sessions (StructMem Figure 3a).
+        Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `comparisons` the pairs of records
+        whose vectors were compared against all, `update` what came of them (DimMem Table 5), `windows` how coherent
+        events are (its Figures 4 and 5), `curve` the first conversation's cost so far (StructMem Figure 3a).
     """
-    conversations = read_conversations(path, data)[:limit]
+    conversations = [found for found in READERS[data](path) if found.sessions][:limit]
     answering = model or CountingModel()
     receipts: list[Receipt] = []
     curve: list[Figures] = []
@@ -142,7 +130,6 @@ def run_cost(
                 progress("remembering", number + 1, len(conversations))
     receipt = add_receipts(receipts)
     possible, made = receipt.pairs_possible, receipt.pairs_compared
-    schemas = {"schema_tokens": answering.schema_tokens} if isinstance(answering, CountingModel) else {}
     return {
         "preset": memory.settings.preset,
         "model": answering.name,
@@ -152,7 +139,7 @@ def run_cost(
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
         "update": update_figures(written),
         "windows": window_figures([window for memory in written for window in memory.windows]),
-        "usage": {"write": {**schemas, **cost_by_node([receipt.usage])}},
+        "usage": {"write": cost_by_node([receipt.usage])},
         "seconds": {"write": perf_counter() - started},
         "curve": curve,
     }
@@ -180,13 +167,4 @@ def window_figures(windows: Sequence[tuple[Vectors, Vectors]]) -> Figures:
     pairs = [(np.square(own.sum(axis=0)).sum() - len(own)) / (len(own) * (len(own) - 1)) for own in together]
     firsts = [(shared @ own[0]).max() for shared, own in windows if len(shared) and len(own)]
     turns, read = sum(len(own) for _, own in windows), sum(len(shared) + len(own) for shared, own in windows)
-    return {
-        "coherence": float(np.mean(pairs)) if pairs else None,
-        "read": read / max(1, turns),
-        "continuity": float(np.mean(firsts)) if firsts else None,
-    }
-
-
-def _is_users(index: ScopeIndex, turn_id: str) -> bool:
-    turn = index.turns.get(turn_id)
-    return turn is not None and turn.role == "user"
+    return {"coherence": mean(map(float, pairs)), "read": read / max(1, turns), "continuity": mean(map(float, firsts))}

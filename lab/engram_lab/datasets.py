@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from os import fspath
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -93,7 +93,6 @@ class BeamQuestion(Question):
 
 
 Q = TypeVar("Q", bound=Question)
-DataSet = Literal["locomo", "longmemeval"]
 Shape = TypeVar("Shape")
 
 
@@ -120,12 +119,6 @@ def read_locomo(
 def read_longmemeval(path: StrPath) -> list[Conversation[LongMemEvalQuestion]]:
     """Read a LongMemEval file, JSON or JSON lines, gzipped or not: each haystack with its question, in order."""
     return _read(path, _haystack)
-
-
-def read_conversations(path: StrPath, data: DataSet) -> Sequence[Conversation[Any]]:
-    """Read the conversations of a LoCoMo file, or the haystacks of a LongMemEval file."""
-    found: Sequence[Conversation[Any]] = read_locomo(path) if data == "locomo" else read_longmemeval(path)
-    return [conversation for conversation in found if conversation.sessions]
 
 
 def read_beam(path: StrPath) -> list[Conversation[BeamQuestion]]:
