@@ -18,10 +18,11 @@ from pydantic import BaseModel
 from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node, mean
 from langgraph_engram.consolidation.pairing import ComparisonSet
-from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.paper_settings import DimMemSettings
+from langgraph_engram.papers.dimmem import windows
 from langgraph_engram.results import Receipt, count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
@@ -30,6 +31,9 @@ from langgraph_engram.schema import Scope
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 KEPT = ("active", "merged", "superseded")
 """The statuses of records that were not quarantined."""
+WINDOWS = (10, 15, 20, 25, 30, 35, 40, 50)
+OVERLAPS = (0.0, 0.1, 0.2, 0.4, 0.6)
+"""Sizes of windows, and shares of one that are shared with the one before."""
 READERS: Mapping[str, Callable[[StrPath], Sequence[Any]]] = {"locomo": read_locomo, "longmemeval": read_longmemeval}
 """What reads the conversations of a data set."""
 
@@ -69,8 +73,6 @@ class WrittenMemory:
     """Those that share their type and enough keywords with another: an update needs no other's vector."""
     left: int
     decided: Counter[str]
-    windows: list[tuple[Vectors, Vectors]]
-    """The vectors of the turns that each event shares with the one before, and of its own, as far as they are read."""
 
     @classmethod
     def of(cls, memory: Memory, user_id: str) -> Self:
@@ -83,16 +85,11 @@ class WrittenMemory:
         embedded = {found for position, others in near.items() if others.size for found in (position, *others.tolist())}
         compares_all = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
 
-        def vectors_of(turn_ids: Sequence[str]) -> Vectors:
-            rows = np.array([index.turns.position(turn_id) for turn_id in turn_ids], dtype=np.intp)
-            return index.turns.vectors[rows[settings.extract.assistant | ~index.turns.from_assistant[rows]]]
-
         return cls(
             len(drawn),
             len(drawn) if compares_all else len(embedded),
             int(index.records.active.sum()),
             Counter(decision.action for decision in index.decisions.values()),
-            [(vectors_of(event.context_turn_ids), vectors_of(event.turn_ids)) for event in index.events.items],
         )
 
 
@@ -110,7 +107,7 @@ def run_cost(
     Returns:
         Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `comparisons` the pairs of records
         whose vectors were compared against all, `update` what came of them (DimMem Table 5), `windows` how coherent
-        events are (its Figures 4 and 5), `curve` the first conversation's cost so far (StructMem Figure 3a).
+        its windows are (its Figures 4 and 5), `curve` the first conversation's cost so far (StructMem Figure 3a).
     """
     conversations = [found for found in READERS[data](path) if found.sessions][:limit]
     answering = model or CountingModel()
@@ -129,6 +126,7 @@ def run_cost(
             if progress:
                 progress("remembering", number + 1, len(conversations))
     receipt = add_receipts(receipts)
+    paper = memory.settings.paper if isinstance(memory.settings.paper, DimMemSettings) else None
     possible, made = receipt.pairs_possible, receipt.pairs_compared
     return {
         "preset": memory.settings.preset,
@@ -138,7 +136,7 @@ def run_cost(
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
         "update": update_figures(written),
-        "windows": window_figures([window for memory in written for window in memory.windows]),
+        **({"windows": window_figures(conversations, memory.store.encoder, paper.window)} if paper else {}),
         "usage": {"write": cost_by_node([receipt.usage])},
         "seconds": {"write": perf_counter() - started},
         "curve": curve,
@@ -158,13 +156,31 @@ def update_figures(written: Sequence[WrittenMemory]) -> Figures:
     }
 
 
-def window_figures(windows: Sequence[tuple[Vectors, Vectors]]) -> Figures:
-    """Return the mean cosine of two turns that are read together, and what the turns shared with the one before do.
+def window_figures(conversations: Sequence[Any], encoder: Encoder, width: int) -> Figures:
+    """Return the mean cosine of two turns of a window by its size, and what each overlap of windows of a width does.
 
-    `read` is how many turns are read for each, `continuity` how near the first turn of its own comes to a shared one.
+    Windows slide over all that users say. `read` is how many turns are read for each, `kept` the share of windows whose
+    first new turn is nearest, of the `width` turns before it, to one that is shared.
     """
-    together = [whole for window in windows if len(whole := np.concatenate(window)) > 1]
-    pairs = [(np.square(own.sum(axis=0)).sum() - len(own)) / (len(own) * (len(own) - 1)) for own in together]
-    firsts = [(shared @ own[0]).max() for shared, own in windows if len(shared) and len(own)]
-    turns, read = sum(len(own) for _, own in windows), sum(len(shared) + len(own) for shared, own in windows)
-    return {"coherence": mean(map(float, pairs)), "read": read / max(1, turns), "continuity": mean(map(float, firsts))}
+    said: list[Vectors] = []
+    for conversation in conversations:
+        messages = [message for session in conversation.sessions for message in session.messages]
+        said.append(encoder.encode([message.text for message in messages if message.role == "user"]))
+    by_size = {size: mean(cosine for own in said for cosine in coherences(own, size)) for size in WINDOWS}
+    by_overlap = {share: overlap_figures(said, width, round(share * width)) for share in OVERLAPS}
+    return {"coherence": by_size, "overlap": by_overlap}
+
+
+def coherences(said: Vectors, size: int) -> list[float]:
+    """Return the mean cosine of two turns of each window."""
+    spans = [said[start:end] for start, end in windows(len(said), size, 0) if end - start > 1]
+    return [float((np.square(own.sum(axis=0)).sum() - len(own)) / (len(own) * (len(own) - 1))) for own in spans]
+
+
+def overlap_figures(said: Sequence[Vectors], width: int, overlap: int) -> dict[str, float | None]:
+    """Return what an overlap costs and keeps."""
+    spans = [(own, windows(len(own), width, overlap)) for own in said]
+    firsts = [(own, start + overlap) for own, found in spans for start, _ in found[1:]]
+    nearest = [min(new, width) - int(np.argmax(own[max(0, new - width) : new] @ own[new])) for own, new in firsts]
+    read = sum(end - start for _, found in spans for start, end in found)
+    return {"read": read / max(1, sum(map(len, said))), "kept": mean(float(back <= overlap) for back in nearest)}

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from engram_lab.ablations import without
-from engram_lab.cost import CountingModel, WrittenMemory, run_cost, update_figures, window_figures
+from engram_lab.cost import (
+    CountingModel,
+    WrittenMemory,
+    coherences,
+    overlap_figures,
+    run_cost,
+    update_figures,
+    window_figures,
+)
+from engram_lab.datasets import read_longmemeval
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, changed, preset
@@ -98,11 +107,13 @@ def test_an_update_is_told_by_what_it_embeds_decides_and_leaves():
     assert (figures["embedding_saved"], figures["compression"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 
 
-def test_windows_are_told_by_their_coherence_and_their_overlap():
-    """DimMem Figures 4 and 5: cosines of turns read together, turns read for each, the nearest one shared."""
+def test_windows_are_told_by_their_coherence_and_their_overlap(haystacks_file):
+    """DimMem Figures 4 and 5: cosines of turns read together, turns read for each, whether the nearest is shared."""
     east, north = np.eye(2, dtype=np.float32)
-    windows = [(np.zeros((0, 2), dtype=np.float32), np.stack([east, east])), (north[None], np.stack([east, north]))]
+    said = np.stack([east, east, north, north])
 
-    figures = window_figures(windows)
-
-    assert figures == {"coherence": pytest.approx((1 + 1 / 3) / 2), "read": 5 / 4, "continuity": 0.0}
+    assert coherences(said, 2) == [1.0, 1.0]
+    assert coherences(said, 4) == [pytest.approx(1 / 3)]
+    assert overlap_figures([said], 3, 1) == {"read": 5 / 4, "kept": 1.0}
+    assert overlap_figures([said], 3, 0) == {"read": 1.0, "kept": 0.0}
+    assert set(window_figures(read_longmemeval(haystacks_file), HashingEncoder(), 15)) == {"coherence", "overlap"}
