@@ -1,16 +1,14 @@
 """Count what writing conversations costs: physical calls and tokens, by node (`engram bench cost`).
 
-Every answer is the rules', so that counts are those of a model that answers well, and the same each time; or a language
-model's that is named.
+Every answer is the rules', the same each time and counted as a language model's that answers well, unless one is named.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import BaseModel
@@ -26,11 +24,12 @@ from langgraph_engram.papers.dimmem import windows
 from langgraph_engram.results import Receipt, count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Action, Scope
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 KEPT = ("active", "merged", "superseded")
 """The statuses of records that were not quarantined."""
+SAVED = {"embedding_saved": "embedded", "compression": "left"}
 WINDOWS = (10, 15, 20, 25, 30, 35, 40, 50)
 OVERLAPS = (0.0, 0.1, 0.2, 0.4, 0.6)
 """Sizes of windows, and shares of one that are shared with the one before."""
@@ -63,34 +62,24 @@ class CountingModel(RuleModel):
         return LLMResult(answer, result.usage.model_copy(update=spent), result.failure)
 
 
-@dataclass(frozen=True)
-class WrittenMemory:
-    """What is left of one conversation."""
+def update_counts(memory: Memory, user_id: str) -> Counter[str]:
+    """Count the records that were extracted, embedded for an update and left by it, and what was decided.
 
-    drawn: int
-    """Records that were extracted."""
-    embedded: int
-    """Those that share their type and enough keywords with another: an update needs no other's vector."""
-    left: int
-    decided: Counter[str]
-
-    @classmethod
-    def of(cls, memory: Memory, user_id: str) -> Self:
-        """Read a memory that was written."""
-        index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings
-        is_drawn = [record.status in KEPT and not record.derived_from for record in index.records.items]
-        compared = ComparisonSet.of(index.records, np.array(is_drawn, dtype=np.bool_), [], index.records.vectors[:0])
-        drawn = np.flatnonzero(is_drawn).tolist()
-        near = {position: compared.with_shared_keywords(position, settings.update.jaccard) for position in drawn}
-        embedded = {found for position, others in near.items() if others.size for found in (position, *others.tolist())}
-        compares_all = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
-
-        return cls(
-            len(drawn),
-            len(drawn) if compares_all else len(embedded),
-            int(index.records.active.sum()),
-            Counter(decision.action for decision in index.decisions.values()),
-        )
+    It embeds what shares its type and enough keywords with another record; where meaning alone counts, everything.
+    """
+    index, settings = memory.store.index(Scope(user_id=user_id)), memory.settings
+    is_drawn = [record.status in KEPT and not record.derived_from for record in index.records.items]
+    compared = ComparisonSet.of(index.records, np.array(is_drawn, dtype=np.bool_), [], index.records.vectors[:0])
+    drawn = np.flatnonzero(is_drawn).tolist()
+    near = {position: compared.with_shared_keywords(position, settings.update.jaccard) for position in drawn}
+    alike = {found for position, others in near.items() if others.size for found in (position, *others.tolist())}
+    compares_all = isinstance(settings.paper, DimMemSettings) and settings.paper.all_pairs
+    counts = Counter(records=len(drawn), embedded=len(drawn if compares_all else alike))
+    return (
+        Counter(left=int(index.records.active.sum()))
+        + counts
+        + Counter(decision.action for decision in index.decisions.values())
+    )
 
 
 def run_cost(
@@ -113,7 +102,7 @@ def run_cost(
     answering = model or CountingModel()
     receipts: list[Receipt] = []
     curve: list[Figures] = []
-    written: list[WrittenMemory] = []
+    counts = Counter[str]()
     started = perf_counter()
     with TemporaryDirectory(prefix="engram-bench-") as folder, open_memory(folder, answering) as memory:
         for number, conversation in enumerate(conversations):
@@ -122,7 +111,7 @@ def run_cost(
                 if number == 0:
                     so_far, seconds = add_receipts(receipts), perf_counter() - started
                     curve.append({"turns": so_far.stored_turns, **cost([so_far.usage]), "seconds": seconds})
-            written.append(WrittenMemory.of(memory, conversation.name))
+            counts.update(update_counts(memory, conversation.name))
             if progress:
                 progress("remembering", number + 1, len(conversations))
     receipt = add_receipts(receipts)
@@ -135,7 +124,7 @@ def run_cost(
         "sessions": sum(len(conversation.sessions) for conversation in conversations),
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": {"all_pairs": possible, "made": made, "saved": 1 - made / possible if possible else 0.0},
-        "update": update_figures(written),
+        "update": update_figures(counts),
         **({"windows": window_figures(conversations, memory.store.encoder, paper.window)} if paper else {}),
         "usage": {"write": cost_by_node([receipt.usage])},
         "seconds": {"write": perf_counter() - started},
@@ -143,17 +132,11 @@ def run_cost(
     }
 
 
-def update_figures(written: Sequence[WrittenMemory]) -> Figures:
-    """Return the records whose vectors an update needed, what was decided, and how many records that saved."""
-    drawn, embedded, left = (sum(getattr(memory, name) for memory in written) for name in ("drawn", "embedded", "left"))
-    return {
-        "records": drawn,
-        "embedded": embedded,
-        "embedding_saved": 1 - embedded / max(1, drawn),
-        "decided": sum((memory.decided for memory in written), Counter[str]()),
-        "left": left,
-        "compression": 1 - left / max(1, drawn),
-    }
+def update_figures(counts: Counter[str]) -> Figures:
+    """Return counts of an update, and the shares of vectors and of records that it saved."""
+    names = ("records", "embedded", "left", *get_args(Action))
+    saved = {name: 1 - counts[of] / max(1, counts["records"]) for name, of in SAVED.items()}
+    return {**{name: counts[name] for name in names}, **saved}
 
 
 def window_figures(conversations: Sequence[Any], encoder: Encoder, width: int) -> Figures:

@@ -8,10 +8,10 @@ import pytest
 from engram_lab.ablations import without
 from engram_lab.cost import (
     CountingModel,
-    WrittenMemory,
     coherences,
     overlap_figures,
     run_cost,
+    update_counts,
     update_figures,
     window_figures,
 )
@@ -100,10 +100,14 @@ def test_an_update_is_told_by_what_it_embeds_decides_and_leaves():
         for day, text in enumerate(said, start=1):
             message = {"speaker": "Ana", "text": text, "said_at": f"2023-05-0{day}"}
             memory.remember([message], user_id="ana", session_id=f"s{day}", close_session=True)
-        figures = update_figures([WrittenMemory.of(memory, "ana")])
+        figures = update_figures(update_counts(memory, "ana"))
 
     assert (figures["records"], figures["embedded"], figures["left"]) == (3, 2, 2)
-    assert figures["decided"] == {"SUPERSEDE": 1}
+    assert (figures["MERGE"], figures["SUPERSEDE"], figures["KEEP_BOTH"]) == (0, 1, 0)
+        "MERGE": 0,
+        "SUPERSEDE": 1,
+        "KEEP_BOTH": 0,
+    }
     assert (figures["embedding_saved"], figures["compression"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 
 
