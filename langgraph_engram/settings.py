@@ -123,7 +123,7 @@ class DeepSettings(SettingsGroup):
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether light memory suffices: by the light answer, always, or never."""
     light_k: int = Field(13, ge=1)
-    """k, passages that the light answer is written from at most (HyMem section 3.3)."""
+    """k, passages that the light answer is written from at most (HyMem section 3.2)."""
     min_share: float = Field(0.4, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
     select_n: int = Field(30, ge=1)

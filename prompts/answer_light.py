@@ -1,4 +1,4 @@
-"""Ask for an answer from light memory, or for the word that it does not suffice (HyMem section 3.3)."""
+"""Ask for an answer from light memory, or for the word that it does not suffice (HyMem section 3.2)."""
 
 from dataclasses import dataclass
 

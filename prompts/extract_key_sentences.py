@@ -1,4 +1,4 @@
-"""Ask for the key sentences of an event (HyMem section 3.2, Level 1)."""
+"""Ask for the key sentences of an event (HyMem section 3.1, Level 1, and appendix B.1)."""
 
 from dataclasses import dataclass
 

@@ -126,7 +126,7 @@ def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
 
 
 def test_hymem_reads_ten_key_sentences_and_then_whole_units():
-    """HyMem section 3.2 and 3.3: k = 10 summaries for the light answer; the raw units of those selected when deep."""
+    """HyMem sections 3.2 and 3.3: k = 10 summaries for the light answer; the raw units of those selected when deep."""
     model = WatchedModel()
     with Memory("memory:", model, preset="hymem", encoder="hashing") as memory:
         for number in range(len(THINGS)):
@@ -176,6 +176,14 @@ def test_hymem_answers_from_its_units_and_the_answers_before():
     assert all(passage.record is None and passage.turns for passage in (*first.evidence, *second.evidence))
     assert first.evidence != second.evidence
     assert [len(question.evidence) for question in asked if isinstance(question, AnswerLight)] == [10, 10]
+
+
+def test_hymem_takes_a_light_answer_that_rests_on_earlier_ones():
+    """HyMem Algorithm 1: what the light generator answers from the pool suffices, though it has no piece to cite."""
+    asked = hymem_questions(lambda asked: "Zzz." if getattr(asked, "earlier", ()) else by_rounds(asked))
+    asked = [question.name for question in asked]
+
+    assert asked == ["AnswerLight", "SelectRecords", "WriteAnswer", *["Reflect", "AnswerLight"] * 2, "Reflect"]
 
 
 def test_hymem_names_all_answers_and_never_refuses_once_deep():

@@ -68,7 +68,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects():
     """DimMem Table 10: one type, shared keywords, a cosine above .7 that a threshold of .85 would miss."""
     memory, asked = corrected(preset("dimmem", "longmemeval"))
     with memory:
-        old, new = sorted(memory.show("records", "ana"), key=lambda record: record.seq + 10 * ("125" in record.content))
+        old, new = sorted(memory.show("records", "ana"), key=lambda record: record.mentioned_at)
         (decision,) = memory.show("decisions", "ana")
 
     assert [question.name for question in asked] == ["ExtractLasting", "ExtractLasting", "DecideUpdate"]

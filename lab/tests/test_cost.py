@@ -104,10 +104,6 @@ def test_an_update_is_told_by_what_it_embeds_decides_and_leaves():
 
     assert (figures["records"], figures["embedded"], figures["left"]) == (3, 2, 2)
     assert (figures["MERGE"], figures["SUPERSEDE"], figures["KEEP_BOTH"]) == (0, 1, 0)
-        "MERGE": 0,
-        "SUPERSEDE": 1,
-        "KEEP_BOTH": 0,
-    }
     assert (figures["embedding_saved"], figures["compression"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 
 

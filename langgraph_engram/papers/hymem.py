@@ -29,7 +29,7 @@ LIGHT = replace(EXHAUSTIVE, concluding=INSUFFICIENT)
 
 
 KEY_SENTENCES = View("key_sentence", ExtractKeySentences, small_talk=True)
-"""What is asked of a batch of turns (section 3.2, Level 1)."""
+"""What is asked of a batch of turns (section 3.1, Level 1)."""
 
 
 @dataclass(frozen=True)
