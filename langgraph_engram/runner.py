@@ -18,6 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
@@ -88,8 +89,13 @@ class WriteRunner:
     """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
 
     def remember(self, request: RememberRequest) -> Receipt:
-        """Run a request to its end, after the runs of its scope that are under way."""
-        return self.run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
+        """Run a request to its end, after the runs of its scope that are under way; a thread as it was needs no run."""
+        request = screen(request, self.settings)
+        if request.thread and not request.messages and not request.close_session:
+            session_id, index = request.session_id or "", self.store.index(request.scope)
+            if not followed_turns(index, session_id, (), request.thread):
+                return Receipt(run_id=request.run_id)
+        return self.run(request.scope, {"request": request}, request.run_id)
 
     def remember_sessions(
         self,

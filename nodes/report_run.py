@@ -1,5 +1,7 @@
 """Sum up a write run as the receipt that its caller gets."""
 
+from collections import Counter
+
 from langgraph_engram.results import Receipt, total
 from langgraph_engram.state import WriteState
 
@@ -7,10 +9,14 @@ from langgraph_engram.state import WriteState
 def report_run(state: WriteState) -> WriteState:
     """Count what the run stored, quarantined, left pending and cost. Reads everything; sets `receipt`."""
     records, failures, filtered = state["records"], state["failures"], state["filtered"]
+    why = Counter(turn.withdrawn for turn in state["followed"])
     receipt = Receipt(
         run_id=state["run_id"],
         stored_turns=state["stored_turns"],
         known_turns=state["known_turns"],
+        edited_turns=why["edited"],
+        withdrawn_turns=why["removed"] + why["abandoned"],
+        restored_turns=why[None],
         masked=state["request"].masked,
         refused=state["request"].refused,
         events=len(state["events"]),

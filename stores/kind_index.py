@@ -263,6 +263,23 @@ class KindIndex(Generic[T]):
         index._vectors, index._ordered = AppendOnlyArray(vectors), order
         return index
 
+    def selected(self, positions: NDArray[np.intp]) -> Self:
+        """Return an index of the items at some positions alone, ascending, with what was derived from them."""
+        if len(positions) == len(self):
+            return self
+        after, ids = type(self)(self.kind), self.ids()
+        after.items = self.items.selected(positions.tolist())
+        after._positions = {ids[position]: place for place, position in enumerate(positions.tolist())}
+        after._vectors = self._vectors.selected(positions)
+        places = np.full(len(self), -1, dtype=np.intp)
+        places[positions] = np.arange(len(positions))
+        ordered = places[self.order()]
+        after._ordered = ordered[ordered >= 0]
+        whole = {label: held for label, held in self.current_columns().items() if len(held.values) == len(self)}
+        after.columns = {label: replace(held, values=held.values.selected(positions)) for label, held in whole.items()}
+        after.names, after._lock = self.names, self._lock
+        return after
+
     def current_columns(self) -> dict[str, Column]:
         """Return the columns of which nothing is outdated: of all items or of the first."""
         return {label: column for label, column in dict(self.columns).items() if not column.outdated}

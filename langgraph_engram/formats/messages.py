@@ -16,7 +16,7 @@ from langchain_core.messages import BaseMessage, ChatMessage
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.filters import is_text
 from langgraph_engram.schema import Role
-from langgraph_engram.state import Message, plain_name
+from langgraph_engram.state import Message, Thread, plain_name
 
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
@@ -30,6 +30,7 @@ TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
 ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
+SUMMARY_SOURCE = "summarization"
 MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document."""
 SHOWN_CHARACTERS = 80
@@ -53,7 +54,7 @@ class Session:
     messages: list[Message]
 
 
-def to_messages(items: object) -> list[Message]:
+def to_messages(items: object, *, with_ids: bool = False) -> list[Message]:
     """Convert a list of messages, or a single one, in order.
 
     A message that only calls tools is left out; tool results and system messages are kept under their role, and no
@@ -63,6 +64,7 @@ def to_messages(items: object) -> list[Message]:
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
             and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them.
+        with_ids: Whether LangChain's own ids are external ids, as the messages of a checkpointed thread keep theirs.
 
     Returns:
         At most one message for each item.
@@ -77,8 +79,29 @@ def to_messages(items: object) -> list[Message]:
         except InvalidMessages as error:
             raise InvalidMessages(f"messages[{index}]: {error}") from error
         if message is not None:
-            messages.append(message)
+            own_id = item.id if with_ids and isinstance(item, BaseMessage) else None
+            messages.append(message.model_copy(update={"external_id": own_id}) if own_id else message)
     return messages
+
+
+def to_thread(items: object) -> Thread:
+    """Return a thread for memory to follow, of all its messages, in order.
+
+    Raises:
+        InvalidMessages: A message is invalid, or has no id: then nobody can tell whether the thread still holds it.
+    """
+    if isinstance(items, Thread):
+        return items
+    messages = to_messages(items, with_ids=True)
+    for index, message in enumerate(messages):
+        if message.external_id is None:
+            raise InvalidMessages(f"thread[{index}] has no id: a graph with a checkpointer gives each message one")
+    return Thread(messages=messages, summarized=any(map(is_summary, _as_list(items))))
+
+
+def is_summary(message: object) -> bool:
+    """Return whether a message is a summary, which LangChain's middleware put in place of others."""
+    return isinstance(message, BaseMessage) and message.additional_kwargs.get("lc_source") == SUMMARY_SOURCE
 
 
 def to_messages_at(place: str, item: Mapping[str, object]) -> list[Message]:

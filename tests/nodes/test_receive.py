@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.alignment import new_turns
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_task, pending_tasks_for
 from langgraph_engram.retrieval.passages import turn_passage
@@ -228,9 +229,14 @@ def test_a_retry_is_about_stored_turns(store, scope, turn, to_remember):
 
 @given(st.lists(st.tuples(st.sampled_from(["ok", "hm"]), st.sampled_from([None, "1", "2", "3"])), max_size=6))
 def test_ids_are_distinct_whatever_is_sent(said):
-    """No two new turns share an id: a source's id that comes twice in a call is one turn."""
+    """No two new turns share an id: one that comes twice in a call is one turn, and an error with two texts."""
     messages = [Message(text=text, external_id=name) for text, name in said]
+    named = {(text, name) for text, name in said if name}
 
+    if len({name for _, name in named}) < len(named):
+        with pytest.raises(InvalidMessages, match="two messages have the id"):
+            new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
+        return
     turns = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
 
     assert len({turn.turn_id for turn in turns}) == len(turns)
