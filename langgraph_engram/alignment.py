@@ -7,7 +7,6 @@ from itertools import chain
 
 from langgraph_engram.branches import followed_turns, linked_turns, said_in, with_turns
 from langgraph_engram.errors import InvalidMessages
-from langgraph_engram.formats.messages import shown
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import PendingTask, Turn, make_id, unnamed_session_id
@@ -132,8 +131,7 @@ def _edits(request: RememberRequest, stored: Sequence[Turn]) -> list[Message]:
             first = said.setdefault(message.external_id, message)
             if said_in(first) != said_in(message):
                 raise InvalidMessages(
-                    f"two messages have the id {message.external_id!r}, {shown(first.text)} and {shown(message.text)}: "
-                    f"give each message an id of its own"
+                    f"two messages have the id {message.external_id!r} and other words each: give each an id of its own"
                 )
     threaded = {message.external_id: message for message in (request.thread.messages if request.thread else ())}
     edits = [

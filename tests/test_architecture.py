@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("prompts",),
     ("stores", "rule_model"),
     ("pending", "screening", "tracing"),
+    ("branches",),
     ("alignment",),
     ("segmentation",),
     ("extraction",),
@@ -47,7 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """The parts of the package from the lowest to the highest; a part imports only parts of lower rows, or itself."""
 FORBIDDEN = {
-    **{(part, other): "algorithms know no state" for other in ("state", "alignment") for part in
+    **{(part, other): "algorithms know no state" for other in ("state", "alignment", "branches") for part in
        ("segmentation", "extraction", "consolidation", "retrieval", "summarization")},
     ("nodes", "rule_model"): "a node asks a `Model`",
     ("nodes", "papers"): "a node is given its parts",

@@ -159,6 +159,9 @@ def format_receipt(receipt: "Receipt") -> str:
     parts = [
         f"{format_count(receipt.stored_turns, 'turn')} stored",
         f"{receipt.known_turns:,} known before" if receipt.known_turns else "",
+        f"{receipt.edited_turns:,} edited" if receipt.edited_turns else "",
+        f"{receipt.withdrawn_turns:,} withdrawn" if receipt.withdrawn_turns else "",
+        f"{receipt.restored_turns:,} held again" if receipt.restored_turns else "",
         f"{format_count(receipt.masked, 'secret')} masked" if receipt.masked else "",
         f"{format_count(receipt.refused, 'message')} refused" if receipt.refused else "",
         format_count(receipt.events, "event"),
