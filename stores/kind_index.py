@@ -37,6 +37,8 @@ class Column:
     """What the values depend on beside the items."""
     outdated: frozenset[int] = frozenset()
     """The positions of the items that were replaced since."""
+    derive: Callable[[Iterable[Any]], Any] | None = None
+    """What derives it; unknown of one that was saved, until it is asked for."""
 
 
 class Values(Generic[T]):
@@ -275,8 +277,10 @@ class KindIndex(Generic[T]):
         places[positions] = np.arange(len(positions))
         ordered = places[self.order()]
         after._ordered = ordered[ordered >= 0]
-        whole = {label: held for label, held in self.current_columns().items() if len(held.values) == len(self)}
-        after.columns = {label: replace(held, values=held.values.selected(positions)) for label, held in whole.items()}
+        for label, held in dict(self.columns).items():
+            if held.derive:
+                values = self._derived(label, held.derive, BM25Index, held.given)
+                after.columns[label] = replace(self.columns[label], values=values.selected(positions))
         after.names, after._lock = self.names, self._lock
         return after
 
@@ -297,7 +301,7 @@ class KindIndex(Generic[T]):
                 values = values.replaced(outdated, derive(self.items.at(outdated)))
             if len(values) < len(self):
                 values = values.extended(derive(self.items.at(range(len(values), len(self)))))
-            self.columns[label] = Column(values, given)
+            self.columns[label] = Column(values, given, derive=derive)
         return values
 
     def _with_positions(self, ids: Sequence[str]) -> dict[str, int]:
