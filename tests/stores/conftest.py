@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.rows import Rows
 from tests.conftest import NOON
 
 StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
@@ -80,6 +81,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, encoder: HashingEncode
     opened = open_store(location or request.getfixturevalue("server"), encoder)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def read_rows(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
+    """The scopes whose rows were read from the store, and not from a snapshot."""
+    read: list[Scope] = []
+    original = Rows.read
+
+    def counted(self: Rows, scope: Scope) -> object:
+        read.append(scope)
+        return original(self, scope)
+
+    monkeypatch.setattr(Rows, "read", counted)
+    return read
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
+from langgraph_engram.errors import EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
@@ -19,10 +20,7 @@ import sys
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import StoreLocked
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores import chroma
 from langgraph_engram.stores.base import Changes
 """
 
@@ -97,18 +95,6 @@ def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
     second.close()
 
 
-def test_openers_in_one_process_use_one_encoder(tmp_path, encoder):
-    """A second encoder is refused, and holds nothing open."""
-    store = open_store(tmp_path / "store", encoder)
-
-    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
-        open_store(tmp_path / "store", HashingEncoder(32))
-
-    store.close()
-    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
-        open_store(tmp_path / "store", HashingEncoder(32))
-
-
 def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
     """Nothing is lost, and every index is consistent."""
     store = open_store(tmp_path / "store", encoder)
@@ -159,12 +145,19 @@ def test_an_opening_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_store_is_an_error(tmp_path, encoder):
-    """It is an error of ours, and the lock is released."""
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_damaged_store_is_an_error(tmp_path, encoder, scope, turn, monkeypatch, is_written):
+    """It is an error of ours, at once though a snapshot is beside it, and the lock is released."""
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
+    if is_written:
+        store = open_store(tmp_path, encoder)
+        store.commit(scope, Changes(turns=[turn(0)]))
+        store.index(scope)
+        store.close()
     (tmp_path / "chroma.sqlite3").write_text("this is no database, but it is long enough to look like one" * 20)
 
     for _ in range(2):
-        with pytest.raises(StoreError) as caught:
+        with pytest.raises(StoreError, match="damaged") as caught:
             open_store(tmp_path, encoder)
         assert not isinstance(caught.value, StoreLocked)
 

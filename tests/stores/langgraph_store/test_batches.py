@@ -47,26 +47,6 @@ def test_large_batches_are_written_whole(make, embeddings):
     ]
 
 
-def test_async_methods_do_the_same(searchable):
-    """Every method has one."""
-
-    async def use():
-        await asyncio.gather(*(searchable.aput(("a", "c"), str(n), {"text": f"note {n}"}) for n in range(10)))
-        await searchable.aput(("a", "b"), "k", {"text": "camping"}, index=["text"])
-        await searchable.adelete(("a", "c"), "3")
-        return (
-            await searchable.asearch(("a",), query="camping", limit=1),
-            await searchable.alist_namespaces(prefix=("a",)),
-            await searchable.abatch([GetOp(("a", "c"), "3"), SearchOp(("a", "c"), limit=20)]),
-        )
-
-    found, namespaces, (deleted, rest) = asyncio.run(use())
-
-    assert [(item.key, round(item.score, 6)) for item in found] == [("k", 1.0)]
-    assert namespaces == [("a", "b"), ("a", "c")]
-    assert (deleted, len(rest)) == (None, 9)
-
-
 def test_the_event_loop_is_not_blocked():
     """While texts are encoded and Chroma is written to: whoever holds the encoder up is on the loop itself."""
     encoding, resume = Event(), Event()

@@ -1,6 +1,5 @@
 """A store in a folder is durable, beside a memory and never mixed with it."""
 
-import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from langgraph_engram.errors import EncoderMismatch, StoreError
-from langgraph_engram.integrations.store import EngramStore, open_store_for_server
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 
 OTHER_PROCESS = """
@@ -129,17 +128,3 @@ def test_a_killed_process_loses_nothing_it_acknowledged(folder):
         assert {int(line) for line in acknowledged if line.endswith("\n")} <= set(numbers)
         assert all(item.score is not None for item in found)
         assert {item.namespace for item in found} <= set(store.list_namespaces())
-
-
-def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
-    """Once for each of its event loops, without an argument; what one writes the other reads."""
-    monkeypatch.setenv("ENGRAM_STORE", str(folder))
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-
-    async def use():
-        async with open_store_for_server() as first, open_store_for_server() as second:
-            await first.aput(("a",), "k", {"text": "camping"})
-            return await second.asearch(("a",), query="camping")
-
-    assert [item.key for item in asyncio.run(use())] == ["k"]
-    assert opened_elsewhere(folder) == "opened"
