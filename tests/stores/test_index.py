@@ -51,6 +51,13 @@ def test_records_are_found_by_their_keywords(record):
     assert index.bm25(["tent"])[1] == 0
 
 
+def test_an_unknown_time_is_no_number(record):
+    """A record may say neither when it was mentioned nor when its event was."""
+    index = with_items(RecordIndex(RECORDS), record(0), record(1, mentioned_at=None))
+
+    assert np.isnan([index.mentioned_at, index.event_end]).tolist() == [[False, True], [True, True]]
+
+
 def test_order_is_time_then_session_then_id(turn):
     """Unknown times come first; a naive time is UTC; equal moments go by session, turn number and id."""
     zone = timezone(timedelta(hours=2))

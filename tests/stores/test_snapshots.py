@@ -217,17 +217,21 @@ def full_disk(_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
-    """Until the store is closed the rows are newer than it was."""
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_commit_or_a_drop_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder, read_rows, is_dropped):
+    """Until the store is closed the rows are newer than it was, and are read."""
     other = Scope(user_id="ben")
     write(folder, changes, encoder)
     write(folder, changes, encoder, other)
     assert len(files(folder)) == 2
-
     store = open_store(folder, encoder)
-    store.commit(SCOPE, changes)
+    read_rows.clear()
+
+    store.drop_index(SCOPE) if is_dropped else store.commit(SCOPE, changes)
 
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(other)]
+    assert len(store.index(SCOPE).records) == 4
+    assert read_rows == [SCOPE]
     store.close()
 
 
