@@ -79,6 +79,8 @@ CALLS = {
     "a folder for the memory of tools": lambda _: create_memory_tools("./engram-data"),
     "a folder for the memory of a middleware": lambda _: EngramMiddleware("./engram-data"),
     "an unknown mode of a middleware": lambda memory: EngramMiddleware(memory, mode="deep"),
+    "rules of an agent for a function": lambda memory: EngramMiddleware(memory, redact=["email"]),
+    "a text for a function": lambda memory: create_memory_tools(memory, redact="email"),
     "unknown words to keep": lambda memory: EngramMiddleware(memory, keep="some"),
     "an unknown thing to do on errors": lambda memory: EngramMiddleware(memory, on_error="ignore"),
     "an unknown tool": lambda memory: create_memory_tools(memory, tools=["recall"]),

@@ -1,7 +1,6 @@
 """Nobody comes in without a token, and no attack on a server reaches another user's memory."""
 
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +9,7 @@ import jwt
 import pytest
 from langgraph_sdk.errors import APIError, NotFoundError
 
-from tests.server.conftest import JWT_SECRET, asked, said
+from tests.server.conftest import FORM_TOKEN, JWT_SECRET, asked, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
@@ -306,7 +305,7 @@ def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
     page, named = f"{guarded.url}/memory", {"user": "ana"}
     with httpx.Client(base_url=guarded.url) as eve:
         asked = eve.get("/memory", params=named)
-        form_token = re.search(r'name="form_token" value="([^"]+)"', asked.text)[1]
+        form_token = FORM_TOKEN.search(asked.text)[1]
         eve.post("/memory/sign-in", data={"form_token": form_token, "token": "token-of-eve"})
         hers, cookie = eve.get("/memory", params=named), {"Cookie": f"engram_token={eve.cookies['engram_token']}"}
     others = [

@@ -62,6 +62,7 @@ def seen(server, number):
         "MCP": answer.content[0].text,
         "runs": json.dumps(client.runs.wait(None, "recall", input=asked(query, mode="search", limit=50))),
         "store": json.dumps(client.store.search_items(())),
+        "agent": json.dumps(client.runs.wait(None, "agent", input={"messages": [{"role": "user", "content": query}]})),
         "threads": json.dumps([client.threads.search(limit=100), client.crons.search(limit=100)]),
     }
     return {"page": on_page(server, number), **{place: codes_in(text) for place, text in places.items()}}
@@ -79,8 +80,10 @@ def test_whoever_looks_sees_their_own_alone(guarded):
         for cron in crons[number]:
             guarded.client(str(number)).crons.delete(cron)
 
-    for number in numbers:
-        found = seen(guarded, number)
+    with ThreadPoolExecutor(8) as pool:
+        looked = list(pool.map(lambda number: seen(guarded, number), numbers))
+
+    for number, found in zip(numbers, looked, strict=True):
         assert found["page"] == {(way, number) for way in WAYS}
         assert found["store"] == {("item", number)}
         assert {owner for codes in found.values() for _, owner in codes} == {number}
