@@ -19,6 +19,7 @@ from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import RECORDS, TURNS
 from langgraph_engram.stores.rows import row_id
+from tests.conftest import make_record, make_turn
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -126,17 +127,11 @@ def one_sided(at):
 
 
 def recycled(at):
-    turn = at.index.turns.items[-1]
-    said = {"turn_id": "echo", "seq": 9, "role": "assistant", "speaker": "Bot", "text": ECHO}
-    echo = turn.model_copy(update=said)
     event = at.index.events.items[-1]
-    record = at.index.records.items[-1].model_copy(
-        update={
-            "record_id": "echo", "content": ECHO, "speaker": "Bot", "source_turn_ids": ["echo"],
-            "seq": 9, "mentioned_at": datetime(2024, 4, 1, tzinfo=UTC), "status": "active", "superseded_by": None,
-            "event_start": None, "event_end": None, "time_text": "", "location": "", "keywords": [],
-        }
-    )  # fmt: skip
+    said = {"session_id": event.session_id, "speaker": "Bot"}
+    echo = make_turn(9, ECHO, turn_id="echo", role="assistant", **said)
+    noted = {"record_id": "echo", "event_id": event.event_id, "source_turn_ids": ["echo"], **said}
+    record = make_record(9, ECHO, mentioned_at=datetime(2024, 4, 1, tzinfo=UTC), **noted)
     at.commit(turns=[echo], records=[record], events=[event.model_copy(update={"turn_ids": [*event.turn_ids, "echo"]})])
 
 
