@@ -176,16 +176,6 @@ def test_without_a_checkpointer_a_whole_history_may_be_sent(chat, thread):
     assert thread is None or {session for session, _, _ in own.kept()} == {thread}
 
 
-@pytest.mark.parametrize(("keep", "roles"), [("all", ["user", "assistant"]), ("user", ["user"]), ("none", [])])
-def test_keep_says_whose_words_are_kept(chat, keep, roles):
-    """Everybody's, the user's alone, or nobody's."""
-    own = chat("Lovely!", keep=keep)
-
-    own.say("I live in Lisbon.")
-
-    assert [role for _, role, _ in own.kept()] == roles
-
-
 def test_the_budget_bounds_what_is_shown(chat):
     """A small budget shows a few memories of many."""
     own = chat("ok", budget=60)
@@ -282,15 +272,6 @@ def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_runni
 
     assert state["messages"][-1].text == "Two."
     assert "a bug of the provider" in state["engram_trouble"]
-
-
-def test_a_failure_is_raised_where_that_is_wanted(chat):
-    """`on_error="raise"` stops the agent."""
-    own = chat("One.", on_error="raise")
-    own.memory.close()
-
-    with pytest.raises(StoreError, match="closed"):
-        own.say("I live in Lisbon.")
 
 
 def test_without_a_user_the_run_fails(chat):

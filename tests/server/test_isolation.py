@@ -90,9 +90,24 @@ def over_a_checkpoint_of(client, thread):
     ]
 
 
-ATTACKS = {
+THREATS = {
     "a name in the request": lambda eve, ana: recalled(eve, input=asked(QUESTION, **ANA_SAYS)),
     "a name in the context": lambda eve, ana: recalled(eve, input=asked(QUESTION), context=ANA),
+    "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
+    "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
+    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
+    "an assistant": lambda eve, ana: recalled_by_assistant(eve),
+    "the state behind the first step": lambda eve, ana: started_after_the_entry(eve, "identify"),
+    "a fork": lambda eve, ana: forked(eve),
+    "a command": lambda eve, ana: commanded(eve),
+    "a history that is brought along": lambda eve, ana: with_a_forged_history(eve),
+    "another's thread": lambda eve, ana: eve.threads.get(ana),
+    "another's state": lambda eve, ana: eve.threads.get_state(ana),
+    "another's history": lambda eve, ana: eve.threads.get_history(ana),
+    "another's items": lambda eve, ana: eve.store.search_items(("notes",)),
+}
+"""Attacks that reach the secret if Ana herself makes them."""
+ATTACKS = THREATS | {
     "a name in the configuration": lambda eve, ana: recalled(
         eve, input=asked(QUESTION), config={"configurable": {**ANA, "langgraph_auth_user_id": "ana"}}
     ),
@@ -102,28 +117,16 @@ ATTACKS = {
     "another thread in the configuration": lambda eve, ana: recalled(
         eve, input=asked(QUESTION), config={"configurable": {"thread_id": ana}}
     ),
-    "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
-    "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
-    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
-    "an assistant": lambda eve, ana: recalled_by_assistant(eve),
-    "the state behind the first step": lambda eve, ana: started_after_the_entry(eve, "identify"),
     "the state behind the second step": lambda eve, ana: started_after_the_entry(eve, "parse_intent"),
     "the state at the end": lambda eve, ana: started_after_the_entry(eve, "conclude"),
-    "a fork": lambda eve, ana: forked(eve),
     "a checkpoint of another": lambda eve, ana: over_a_checkpoint_of(eve, ana),
-    "a command": lambda eve, ana: commanded(eve),
-    "a history that is brought along": lambda eve, ana: with_a_forged_history(eve),
     "a request to remember": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
-    "another's thread": lambda eve, ana: eve.threads.get(ana),
-    "another's state": lambda eve, ana: eve.threads.get_state(ana),
-    "another's history": lambda eve, ana: eve.threads.get_history(ana),
     "another's runs": lambda eve, ana: eve.runs.list(ana),
     "a run on another's thread": lambda eve, ana: eve.runs.wait(ana, "recall", input=asked(QUESTION)),
     "a copy of another's thread": lambda eve, ana: eve.threads.copy(ana),
     "a change of another's thread": lambda eve, ana: eve.threads.update(ana, metadata={"owner": "eve"}),
     "a thread of the same id": lambda eve, ana: eve.threads.create(thread_id=ana, if_exists="do_nothing"),
     "threads that are searched": lambda eve, ana: eve.threads.search(metadata={"topic": "hers"}, limit=100),
-    "another's items": lambda eve, ana: eve.store.search_items(("notes",)),
     "all items": lambda eve, ana: eve.store.search_items(()),
     "items under another's name": lambda eve, ana: eve.store.search_items((label("ana"),)),
     "items under any name": lambda eve, ana: eve.store.search_items(("*", "notes")),
@@ -135,22 +138,6 @@ ATTACKS = {
     "the server's own back door": lambda eve, ana: eve.http.get(f"/internal/debug/thread/{ana}"),
     "the other event stream": lambda eve, ana: eve.http.get(f"/threads/{ana}/stream"),
 }
-THREATS = (
-    "a name in the request",
-    "a name in the context",
-    "a run without a thread",
-    "a search",
-    "an agent",
-    "an assistant",
-    "the state behind the first step",
-    "a fork",
-    "a command",
-    "a history that is brought along",
-    "another's thread",
-    "another's state",
-    "another's history",
-    "another's items",
-)
 ANA_SAYS = {**ANA, "run_id": "x"}
 
 

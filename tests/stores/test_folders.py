@@ -10,6 +10,7 @@ import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
@@ -19,6 +20,7 @@ PREAMBLE = """
 import sys
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import StoreLocked
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.base import Changes
@@ -53,13 +55,14 @@ def test_a_second_process_is_refused_at_once(tmp_path, encoder):
 
 
 def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
-    """Every commit that returned is there, whole, and the folder can be had at once."""
+    """Every commit and every item that returned is there, whole, and the folder can be had at once."""
     script = """
-        store = open_store(sys.argv[1], HashingEncoder(64))
+        store, items = open_store(sys.argv[1], HashingEncoder(64)), EngramStore(sys.argv[1], encoder="hashing")
         for number in range(10_000):
             turns = [Turn(turn_id=f"{number}-{seq}", session_id=str(number), seq=seq, role="user", speaker="Ana",
                           text=f"turn {number} {seq}") for seq in range(5)]
             store.commit(Scope(user_id="ana"), Changes(turns=turns))
+            items.put(("a", str(number % 3)), str(number), {"n": number})
             print(number, flush=True)
     """
     process = python(script, tmp_path / "store")
@@ -69,13 +72,16 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
     acknowledged += process.stdout.read().splitlines(keepends=True)
     process.communicate()
 
+    with EngramStore(tmp_path / "store", encoder="hashing") as items:
+        found = {item.key: item.score for item in items.search((), query="any", limit=100_000)}
     store = open_store(tmp_path / "store", encoder)
     index = store.index(Scope(user_id="ana"))
 
-    complete = [line for line in acknowledged if line.endswith("\n")]
+    complete = [line.strip() for line in acknowledged if line.endswith("\n")]
     assert len(complete) >= 12
-    for line in complete:
-        assert [turn.seq for turn in index.session_turns(line.strip())] == [0, 1, 2, 3, 4]
+    for number in complete:
+        assert [turn.seq for turn in index.session_turns(number)] == [0, 1, 2, 3, 4]
+        assert found[number] is not None
     assert len(index.turns.vectors) == len(index.turns)
     store.close()
 

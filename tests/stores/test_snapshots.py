@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores import folders, snapshots
+from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.kinds import SEARCHABLE
@@ -144,36 +144,6 @@ def test_a_store_that_was_written_to_and_not_closed_leaves_no_current_snapshot(f
     assert not stamp.exists()
     store.close()
     assert stamp.exists()
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    """The folders of which Chroma was opened."""
-    opened = []
-    original = folders.open_folder
-
-    def counted(folder):
-        opened.append(folder)
-        return original(folder)
-
-    monkeypatch.setattr(folders, "open_folder", counted)
-    return opened
-
-
-def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, opened):
-    """Chroma is opened for what is not in one, by whichever handle needs it first, and once."""
-    write(folder, changes, encoder)
-    opened.clear()
-
-    store, other = open_store(folder, encoder), open_store(folder, encoder)
-    assert len(store.index(SCOPE).records) == 4
-    assert opened == []
-
-    assert store.scopes() == [SCOPE]
-    assert len(other.index(Scope(user_id="ben")).records) == 0
-    assert opened == [folder.resolve()]
-    store.close()
-    other.close()
 
 
 def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):

@@ -21,15 +21,6 @@ try:
 except StoreLocked:
     print("locked")
 """
-WRITER = """
-import sys
-from langgraph.store.base import PutOp
-from langgraph_engram.integrations.store import EngramStore
-store = EngramStore(sys.argv[1], encoder="hashing")
-for number in range(10_000):
-    store.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in range(3)])
-    print(number, flush=True)
-"""
 
 
 def opened_elsewhere(folder):
@@ -111,20 +102,3 @@ def test_items_are_indexed_with_one_encoder(folder):
     with EngramStore(folder, index=False) as store:
         assert store.get(("a",), "k").value == {"text": "camping"}
         assert [item.score for item in store.search(("a",), query="camping")] == [None]
-
-
-def test_a_killed_process_loses_nothing_it_acknowledged(folder):
-    """Every batch that returned is there, and each item has its vector."""
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
-    acknowledged = [process.stdout.readline() for _ in range(8)]
-    process.kill()
-    acknowledged += process.stdout.read().splitlines(keepends=True)
-    process.communicate()
-
-    with EngramStore(folder, encoder="hashing") as store:
-        found = store.search((), query="any", limit=100_000)
-
-        numbers = [item.value["n"] for item in found]
-        assert {int(line) for line in acknowledged if line.endswith("\n")} <= set(numbers)
-        assert all(item.score is not None for item in found)
-        assert {item.namespace for item in found} <= set(store.list_namespaces())
