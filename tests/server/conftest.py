@@ -30,7 +30,6 @@ TOKENS |= {
 }
 FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 """What a form of the inspector sends to show that it is ours."""
-JWT_SECRET = "a secret that is long enough for HS256"
 PATIENCE = 120
 """Seconds until a server must be up: generous, since machines that run tests are busy."""
 OWN_GRAPH = """
@@ -144,12 +143,11 @@ def opened(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory):
-    """`engram serve` with tokens and JSON Web Tokens, and a graph of a user's own."""
+    """`engram serve` with tokens, and a graph of a user's own."""
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "mine.py").write_text(OWN_GRAPH)
     command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
-    tokens = {"ENGRAM_TOKENS": json.dumps(TOKENS), "ENGRAM_JWT_SECRET": JWT_SECRET}
-    yield from serve(folder, command, CRON_SCHEDULER_SLEEP_TIME="1", **tokens)
+    yield from serve(folder, command, CRON_SCHEDULER_SLEEP_TIME="1", ENGRAM_TOKENS=json.dumps(TOKENS))
 
 
 def said(text, day=1, session="s1", **whose):

@@ -1,6 +1,6 @@
 """Whose memory a served run is about is decided in one order, and a store behind it reaches nobody else's."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from langgraph.runtime import Runtime, ServerInfo
@@ -10,14 +10,6 @@ from langgraph_engram.integrations.identity import ScopeOverrides, scope_of_requ
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import served_graphs
 from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
-
-
-@dataclass
-class User:
-    """A user as a server hands one over."""
-
-    identity: str
-    is_authenticated: bool = True
 
 
 @pytest.mark.parametrize(
@@ -41,7 +33,7 @@ def test_a_run_without_a_server_has_no_principal(server, monkeypatch):
 @pytest.mark.parametrize("scope", [Scope(user_id="eve"), Scope(user_id="ana", tenant="acme")])
 def test_a_store_refuses_the_scope_of_another_user(scope, monkeypatch):
     """Whatever the state of a run says; an agent's memory of a user is that user's."""
-    user = User("ana")
+    user = SimpleNamespace(identity="ana")
     served = Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=user))
     monkeypatch.setattr(served_graphs, "get_runtime", lambda: served)
 

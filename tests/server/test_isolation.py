@@ -2,14 +2,12 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 
 import httpx
-import jwt
 import pytest
 from langgraph_sdk.errors import APIError, NotFoundError
 
-from tests.server.conftest import FORM_TOKEN, JWT_SECRET, asked, said
+from tests.server.conftest import FORM_TOKEN, asked, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
@@ -283,10 +281,6 @@ def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
         assert server.get(path).status_code in (404, 405)
 
 
-def signed(**claims):
-    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=5), **claims}, JWT_SECRET, algorithm="HS256")
-
-
 def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
     """A page asks to sign in; the cookie that it then gives opens pages of the inspector, and nothing else here."""
     page, named = f"{guarded.url}/memory", {"user": "ana"}
@@ -307,11 +301,3 @@ def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
     assert "Memory of <b>eve</b>" in hers.text
     assert CODE in owner.text
     assert CODE not in asked.text + hers.text
-
-
-def test_a_json_web_token_names_its_owner(guarded, thread):
-    """`sub` is the user, `tenant` the tenant."""
-    ana, other = guarded.client(token=signed(sub="ana")), guarded.client(token=signed(sub="ana", tenant="acme"))
-
-    assert CODE in outcome_of(lambda: recalled(ana, input=asked(QUESTION)))
-    assert CODE not in outcome_of(lambda: recalled(other, input=asked(QUESTION)))

@@ -31,18 +31,6 @@ def test_an_empty_index_scores_nothing():
     assert index.active.shape == index.event_start.shape == (0,)
 
 
-def test_replacing_changes_text_and_vector_in_place(turn):
-    """The old text is no longer found."""
-    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"))
-
-    index = with_items(index, turn(0, "soup"))
-
-    assert [item.text for item in index.items] == ["soup", "camping"]
-    assert index.bm25(["piano"]).tolist() == [0, 0]
-    assert index.bm25(["soup"])[0] > 0
-    assert index.vectors[0] == pytest.approx(ENCODER.encode(["Ana: soup"])[0])
-
-
 def test_records_are_found_by_their_keywords(record):
     """Keywords count beside the text."""
     index = with_items(RecordIndex(RECORDS), record(0, keywords=["tent"]), record(1))

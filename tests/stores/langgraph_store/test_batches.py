@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
-from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.store import EngramStore
@@ -17,12 +17,11 @@ DIMENSIONS = 64
     ("wrong", "error"),
     [
         (GetOp(("a.b",), "k"), InvalidNamespaceError),
-        (PutOp(("a", ""), "k", {}), InvalidNamespaceError),
-        (SearchOp((1,)), InvalidNamespaceError),
         (PutOp(("a",), "k", {"x": object()}), InvalidInput),
         (PutOp(("a",), "k", {}, index="title"), InvalidInput),
         (PutOp(("a",), "k", {}, ttl=5), InvalidInput),
         (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),
+        (ListNamespacesOp((MatchCondition("infix", ("a",)),)), InvalidInput),
         ("get", InvalidInput),
     ],
 )

@@ -54,35 +54,28 @@ def test_an_item_whose_row_lost_a_key_is_one_error(folder):
         store.get(("a",), "k")
 
 
-def test_stores_of_one_folder_share_it(folder):
-    """Within a process: what one writes the other reads, and the folder goes with the last of them."""
-    first, second = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
-    first.put(("a",), "k", {"text": "camping"})
-    first.close()
-    first.close()
+def test_a_memory_and_stores_share_a_folder(folder):
+    """Under one lock, whichever comes first or goes last; a memory sees no item, and a store no memory.
 
-    assert second.search(("a",), query="camping")[0].key == "k"
-    assert opened_elsewhere(folder) == "locked"
-    with pytest.raises(StoreError, match="closed"):
-        first.get(("a",), "k")
-    second.close()
-    assert opened_elsewhere(folder) == "opened"
-
-
-def test_a_memory_and_a_store_share_a_folder(folder):
-    """Under one lock, whichever comes first or goes last; neither sees the items of the other."""
+    What one store writes another reads; closing twice counts once.
+    """
     with Memory(folder, encoder="hashing") as memory:
-        with EngramStore(folder, encoder="hashing") as store:
+        with EngramStore(folder, encoder="hashing") as store, EngramStore(str(folder), encoder="hashing") as other:
             memory.remember([{"speaker": "Ana", "text": "We camped at Lake Bled."}], user_id="ana")
             store.put(("ana",), "k", {"text": "A dog in the garden."})
-            assert [item.key for item in store.search((), query="lake")] == ["k"]
+            store.close()
+            store.close()
+            assert [item.key for item in other.search((), query="lake")] == ["k"]
             assert "dog" not in str(memory.search("dog garden", user_id="ana").evidence)
+            with pytest.raises(StoreError, match="closed"):
+                store.get(("ana",), "k")
         assert memory.status("ana").turns == 1
         assert opened_elsewhere(folder) == "locked"
     with EngramStore(folder, encoder="hashing") as store, Memory(folder, encoder="hashing") as memory:
         memory.close()
         assert store.get(("ana",), "k") is not None
         assert store.list_namespaces() == [("ana",)]
+        assert opened_elsewhere(folder) == "locked"
     assert opened_elsewhere(folder) == "opened"
 
 
