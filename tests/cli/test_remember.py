@@ -1,6 +1,5 @@
 """`engram remember` writes a file's conversations, and `engram retry` finishes what is pending."""
 
-import gzip
 import json
 from datetime import UTC, datetime
 from io import BytesIO, TextIOWrapper
@@ -12,7 +11,6 @@ from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.results import Receipt
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import PendingTask
-from tests.cli.conftest import CONVERSATION
 
 
 def test_a_file_is_remembered(engram, file):
@@ -25,17 +23,6 @@ def test_a_file_is_remembered(engram, file):
     assert (receipt["stored_turns"], receipt["known_turns"], receipt["pending"]) == (3, 0, 0)
     assert receipt["usage"]["calls"] == 0
     assert again[1].startswith("read as messages, 3 messages in 2 sessions\nnothing new: all 3 turns were known\n")
-
-
-def test_a_session_can_be_named(engram, tmp_path):
-    """A file of bare messages is stored under the session that was asked for."""
-    path = tmp_path / "messages.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(CONVERSATION["sessions"][0]["messages"]).encode()))
-
-    engram("remember", str(path), "--user", "ana", "--session", "garden")
-
-    _, out, _ = engram("show", "--user", "ana", "--kind", "turns", "--json")
-    assert {turn["session_id"] for turn in json.loads(out)} == {"garden"}
 
 
 def test_nothing_pending_needs_no_retry(remembered, tmp_path):
@@ -86,16 +73,17 @@ def test_a_bug_is_set_aside(engram, file, monkeypatch):
 
 
 def test_standard_input_is_remembered(engram, monkeypatch):
-    """A dash reads from standard input, and errors name it."""
+    """A dash reads from standard input, and errors name it; bare messages are a session of the name that is given."""
 
     def piped(text):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
-        return engram("remember", "-", "--user", "ana", "--json")
+        return engram("remember", "-", "--user", "ana", "--session", "garden", "--json")
 
     code, out, _ = piped('[{"role": "user", "content": "I live in Porto."}]')
     bad_code, _, err = piped("Porto")
+    (turn,) = json.loads(engram("show", "--user", "ana", "--kind", "turns", "--json")[1])
 
-    assert (code, json.loads(out)["stored_turns"]) == (0, 1)
+    assert (code, json.loads(out)["stored_turns"], turn["session_id"]) == (0, 1, "garden")
     assert (bad_code, err.startswith("engram: standard input: the format cannot be told")) == (2, True)
 
 

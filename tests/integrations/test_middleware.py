@@ -120,20 +120,6 @@ def test_what_the_model_sees_anyway_is_not_recalled(chat):
     assert "memories" not in own.model.shown()
 
 
-def test_a_resumed_run_keeps_what_was_said_once(chat, calling):
-    """A run that waits for a person and goes on recalls once and keeps once."""
-    own = chat("Hello.", calling("weather"), "Warm.", tools=[weather],
-               extra=[HumanInTheLoopMiddleware(interrupt_on={"weather": True})])  # fmt: skip
-
-    own.say("I live in Lisbon.", "a")
-    own.say("Is it warm?", "a")
-    waiting = own.kept()
-    own.say(Command(resume={"decisions": [{"type": "approve"}]}), "a")
-
-    assert [text for _, _, text in waiting] == ["I live in Lisbon.", "Hello."]
-    assert own.texts() == ["I live in Lisbon.", "Hello.", "Is it warm?", "Warm."]
-
-
 def test_a_run_that_is_made_again_keeps_only_what_is_new(chat, on):
     """Going back to before the answer says the question no second time; the new answer is said."""
     own = chat("One.", "Two.", "Three.")

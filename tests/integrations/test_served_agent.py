@@ -78,13 +78,15 @@ def test_with_a_model_it_recalls_for_it(memory, scripted):
 
 
 def test_the_context_chooses_the_model(memory, scripted):
-    """What the run names goes before what the developer named; "rules" is none."""
+    """What the run names goes before what the developer named; "rules" is none, and a mistake says what is known."""
     agent = build_agent(memory, scripted("By the model."))
 
     by_rules = say(agent, "Where did I camp?", {**ANA, "model": "rules"})
     by_model = say(agent, "Where did I camp?")
 
     assert (by_rules.text, by_model.text) == ("I don't know.", "By the model.")
+    with pytest.raises(UnknownModel, match="openai:NAME"):
+        say(agent, "Hello there.", {**ANA, "model": "gpt"})
 
 
 @pytest.mark.parametrize("where", ["context", "environment", "argument"])
@@ -105,9 +107,3 @@ def test_a_named_model_is_built_at_the_first_call(memory, monkeypatch, where):
         answers.append(asyncio.run(agent.ainvoke(said, context=context))["messages"][-1].text)
 
     assert answers == ["Hello, Ana.", "Hello again."]
-
-
-def test_an_unknown_model_is_named(memory):
-    """A mistake in the context says what may be chosen."""
-    with pytest.raises(UnknownModel, match="openai:NAME"):
-        say(build_agent(memory), "Hello there.", {**ANA, "model": "gpt"})

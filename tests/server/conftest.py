@@ -159,3 +159,8 @@ def said(text, day=1, session="s1", **whose):
 def asked(query, **more):
     """Ask the read graph."""
     return {"request": {"query": query, **more}}
+
+
+def chat(text):
+    """Say something to the agent."""
+    return {"messages": [{"role": "user", "content": text}]}

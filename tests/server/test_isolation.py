@@ -7,7 +7,7 @@ import httpx
 import pytest
 from langgraph_sdk.errors import APIError, NotFoundError
 
-from tests.server.conftest import FORM_TOKEN, asked, said
+from tests.server.conftest import FORM_TOKEN, asked, chat, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
@@ -144,10 +144,6 @@ def label(user):
     from langgraph_engram.server.auth import store_label
 
     return store_label(Principal(user_id=user))
-
-
-def chat(text):
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 def recalled_by_assistant(client):

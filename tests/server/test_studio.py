@@ -7,7 +7,7 @@ import tomllib
 import httpx
 import pytest
 
-from tests.server.conftest import ROOT, asked, said
+from tests.server.conftest import ROOT, asked, chat, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
@@ -80,8 +80,7 @@ def test_an_agent_remembers_from_thread_to_thread(opened, user):
     client = opened.client()
     (assistant,) = client.assistants.search(graph_id="agent")
     schemas = client.assistants.get_schemas(assistant["assistant_id"])
-    message = {"messages": [{"role": "user", "content": "My cat is called Miso."}]}
-    asking = {"messages": [{"role": "user", "content": "What is my cat called?"}]}
+    message, asking = chat("My cat is called Miso."), chat("What is my cat called?")
 
     client.runs.wait(client.threads.create()["thread_id"], "agent", input=message, context={"user_id": user})
     answered = client.runs.wait(client.threads.create()["thread_id"], "agent", input=asking, context={"user_id": user})
@@ -209,7 +208,7 @@ def test_the_repository_and_the_package_serve_the_same():
     [
         ("remember", {"input": {"request": {"messages": [{"role": "user", "text": "I live in Lisbon."}]}}}),
         ("recall", {"input": {"request": {"query": "Where?", "user_id": " "}}, "context": {"user_id": " "}}),
-        ("agent", {"input": {"messages": [{"role": "user", "content": "Hello!"}]}}),
+        ("agent", {"input": chat("Hello!")}),
         ("agent", {"command": {"resume": "approve"}}),
     ],
 )

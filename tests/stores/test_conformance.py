@@ -9,6 +9,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import PENDING_TASKS, TURNS
+from tests.conftest import NOON
 
 SEARCHABLE = ("turns", "events", "boundaries", "records", "syntheses")
 
@@ -65,17 +66,6 @@ def test_scopes_are_apart(store, everything, turn):
     assert held(store, ana) == given(everything)
     assert [turn.text for turn in store.index(ben).turns.items] == ["Ben's own"]
     assert len(store.index(Scope(user_id="nobody")).turns) == 0
-
-
-def test_a_changed_record_replaces_the_stored_one(store, scope, everything):
-    """A record's status changes in place; a field that becomes unknown is unknown when it is read."""
-    store.commit(scope, everything)
-    first = everything.records[0].model_copy(update={"status": "superseded", "event_start": None, "keywords": []})
-
-    store.commit(scope, Changes(changed=[first]))
-
-    assert store.index(scope).records.items == [first, everything.records[1]]
-    assert store.index(scope).records.active.tolist() == [False, True]
 
 
 def test_a_task_is_completed_with_what_is_written(store, scope, everything, turn):
@@ -290,13 +280,19 @@ def test_an_open_event_is_found_by_its_topics(scope, event):
 
 
 def test_equal_ids_of_two_kinds_are_two_rows_and_of_one_kind_the_last_counts(store, scope, turn, record):
-    """A record may be called as a turn is, and be new and changed in one commit; a commit may name a turn twice."""
-    said, new = turn(0, "last"), record(0, record_id=turn(0).turn_id)
-    marked = new.model_copy(update={"status": "merged"})
+    """A record may be called as a turn is, and be new and changed in one commit; a commit may name a turn twice.
 
-    store.commit(scope, Changes(turns=[turn(0, "first"), said], records=[new], changed=[marked]))
-    held_at_once = store.index(scope).turns.items
+    A field that becomes unknown is unknown when it is read.
+    """
+    said, new = turn(0, "last"), record(0, record_id=turn(0).turn_id, event_start=NOON, keywords=["lake"])
+    merged = new.model_copy(update={"status": "merged", "event_start": None, "keywords": []})
+
+    store.commit(scope, Changes(turns=[turn(0, "first"), said], records=[new], changed=[merged]))
+    store.commit(scope, Changes(records=[record(1)]))
+    index = store.index(scope)
     store.drop_index(scope)
 
-    assert held_at_once == store.index(scope).turns.items == [said]
-    assert store.index(scope).records.items == [marked]
+    for held_index in (index, store.index(scope)):
+        assert held_index.turns.items == [said]
+        assert held_index.records.items == [merged, record(1)]
+        assert held_index.records.active.tolist() == [False, True]

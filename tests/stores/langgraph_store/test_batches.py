@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from threading import Event
 
 import pytest
@@ -17,7 +18,10 @@ DIMENSIONS = 64
     ("wrong", "error"),
     [
         (GetOp(("a.b",), "k"), InvalidNamespaceError),
-        (PutOp(("a",), "k", {"x": object()}), InvalidInput),
+        *(
+            (PutOp(("a",), "k", value), InvalidInput)
+            for value in ([1], "text", {"when": datetime(2024, 1, 1)}, {"set": {1}})
+        ),
         (PutOp(("a",), "k", {}, index="title"), InvalidInput),
         (PutOp(("a",), "k", {}, ttl=5), InvalidInput),
         (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),

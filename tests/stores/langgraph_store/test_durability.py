@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from langgraph_engram.errors import EncoderMismatch, StoreError
-from langgraph_engram.integrations.store import EngramStore
+from langgraph_engram.integrations.store import EngramStore, open_store_for_server
 from langgraph_engram.memory import Memory
 
 OTHER_PROCESS = """
@@ -95,3 +95,15 @@ def test_items_are_indexed_with_one_encoder(folder):
     with EngramStore(folder, index=False) as store:
         assert store.get(("a",), "k").value == {"text": "camping"}
         assert [item.score for item in store.search(("a",), query="camping")] == [None]
+
+
+async def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
+    """Once for each of its event loops, without an argument; what one writes the other reads; at last it is closed."""
+    monkeypatch.setenv("ENGRAM_STORE", str(folder))
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+
+    async with open_store_for_server() as first, open_store_for_server() as second:
+        await first.aput(("a",), "k", {"text": "camping"})
+        assert [item.key for item in await second.asearch(("a",), query="camping")] == ["k"]
+
+    assert opened_elsewhere(folder) == "opened"
