@@ -4,7 +4,15 @@ import json
 import re
 import shlex
 
+import pytest
+
 from langgraph_engram.cli.demo import load_questions
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """The demo keeps its memory in the working directory, whatever else names a store."""
+    monkeypatch.chdir(tmp_path)
 
 
 def words_of(text):
@@ -28,10 +36,8 @@ def test_the_demo_answers_from_its_conversation(engram):
     assert report["answers"][-1]["verdict"] == "absent"
 
 
-def test_the_memory_stays_for_the_next_command(engram, monkeypatch, tmp_path):
+def test_the_memory_stays_for_the_next_command(engram):
     """The commands that the demo prints find its year, and nothing else; a second demo stores nothing anew."""
-    monkeypatch.delenv("ENGRAM_STORE")
-    monkeypatch.chdir(tmp_path)
     printed = engram("demo")[1]
     commands = [shlex.split(line)[1:] for line in printed.splitlines() if line.strip().startswith("engram ")]
 
