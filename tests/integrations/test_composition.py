@@ -98,3 +98,16 @@ def test_a_model_that_fails_for_good_keeps_nothing_twice(memory, scripted, on, p
     agent.invoke({"messages": [HumanMessage(SAID[2])]}, on("monday"))
 
     assert [turn.text for turn in memory.show("turns", "ana")] == [SAID[1], SAID[2], "Lovely."]
+
+
+async def test_all_of_it_is_asynchronous_too(memory, scripted, on):
+    """With every other middleware at once."""
+    middleware = [*others(scripted).values(), EngramMiddleware(memory, user_id="ana")]
+    model = scripted("Noted.", "In Lisbon.")
+    agent = create_agent(model, [weather], middleware=middleware, checkpointer=InMemorySaver())
+
+    await agent.ainvoke({"messages": [HumanMessage(SAID[0])]}, on("monday"))
+    await agent.ainvoke({"messages": [HumanMessage("Where do I live?")]}, on("tuesday"))
+
+    assert "Lisbon" in model.shown()
+    assert len(await memory.ashow("turns", "ana")) == 4
