@@ -8,6 +8,7 @@ import pytest
 from langgraph_engram.cli.main import run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.middleware import EngramMiddleware
+from langgraph_engram.integrations.retriever import EngramRetriever
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
@@ -76,9 +77,12 @@ CALLS = {
     "an empty store": lambda _: Memory("", encoder="hashing"),
     "a mapping for settings": lambda _: Memory("memory:", encoder="hashing", settings={"retrieve": {"budget": 10}}),
     "a mapping for a chat": lambda _: Memory("memory:", encoder="hashing", chat={"retries": 1}),
+    "no documents of a retriever": lambda memory: EngramRetriever(memory=memory, **SAY).invoke("Where?", k=0),
     "a folder for the memory of tools": lambda _: create_memory_tools("./engram-data"),
     "a folder for the memory of a middleware": lambda _: EngramMiddleware("./engram-data"),
     "an unknown mode of a middleware": lambda memory: EngramMiddleware(memory, mode="deep"),
+    "rules of an agent for a function": lambda memory: EngramMiddleware(memory, redact=["email"]),
+    "a text for a function": lambda memory: create_memory_tools(memory, redact="email"),
     "unknown words to keep": lambda memory: EngramMiddleware(memory, keep="some"),
     "an unknown thing to do on errors": lambda memory: EngramMiddleware(memory, on_error="ignore"),
     "an unknown tool": lambda memory: create_memory_tools(memory, tools=["recall"]),

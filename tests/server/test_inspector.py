@@ -13,11 +13,11 @@ from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
 from langgraph_engram.server.inspector.views import PAGE_ITEMS
 from langgraph_engram.stores.base import Changes
+from tests.server.conftest import FORM_TOKEN
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 ATTACK = "<script>alert(1)</script>"
-FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 def browser(memory):
@@ -266,10 +266,13 @@ def test_a_conversation_can_be_forgotten(memory, site, user):
 
 
 def test_an_answer_comes_with_its_evidence_and_its_cost(memory, site, user):
-    """For each passage its routes and scores, its record and its turn; citations lead to it."""
+    """For each passage its routes and scores, its record and its turn; citations lead to it. A search has no answer."""
     say(memory, user, "I camped at Lake Bled.", "My cat is called Miso.")
 
-    shown = site.send("/ask", query="What is Ana's cat called?", mode="recall").text
+    shown, found = (
+        site.send("/ask", query="What is Ana's cat called?", mode=mode).text for mode in ("recall", "search")
+    )
+    nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
 
     record = record_with(memory, user, "Miso")
     assert '<a href="#evidence-1">[1]</a>' in shown
@@ -278,15 +281,6 @@ def test_an_answer_comes_with_its_evidence_and_its_cost(memory, site, user):
         text in evidence for text in ("Miso", "lexical", "relevance", "score", f"/memory/records/{record.record_id}")
     )
     assert "No language model was asked." in shown
-
-
-def test_a_search_shows_evidence_alone(memory, site, user):
-    """No answer; nothing found says so."""
-    say(memory, user, "My cat is called Miso.")
-
-    found = site.send("/ask", query="What is Ana's cat called?", mode="search").text
-    nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
-
     assert "Miso" in found
     assert "<h2>Answer</h2>" not in found
     assert "nothing is remembered yet" in nothing
