@@ -57,31 +57,19 @@ def on_disk(folder):
 
 
 def test_a_user_is_forgotten_whole(memory, folder):
-    """Nothing is shown, found or left on disk, and the receipt counts what there was."""
+    """Nothing is shown, found or left on disk, and the receipt counts what there was: a second time, nothing."""
     moved(memory)
     memory.recall(f"Who lives in {SECRETS[1]}?", user_id="ana")
     before = {kind: len(memory.show(kind, "ana")) for kind in KINDS}
 
-    receipt = memory.forget(user_id="ana")
+    nobody, receipt, again = (memory.forget(user_id=user) for user in ("nobody", "ana", "ana"))
 
     assert {kind: getattr(receipt, kind) for kind in KINDS} == before
     assert (receipt.runs, receipt.pending, receipt.residue) == (0, 0, [])
     assert [memory.show(kind, "ana") for kind in KINDS] == [[]] * len(KINDS)
     assert memory.search("home", user_id="ana").evidence == []
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
-
-
-def test_to_forget_a_user_without_memories_gives_zeros(memory):
-    """It is true that nothing is left, so that it is no error; a second time the same."""
-    moved(memory)
-
-    receipts = [memory.forget(user_id="nobody"), memory.forget(user_id="ana"), memory.forget(user_id="ana")]
-
-    assert [(receipt.turns, receipt.runs, receipt.residue) for receipt in receipts] == [
-        (0, 0, []),
-        (6, 0, []),
-        (0, 0, []),
-    ]
+    assert [(empty.turns, empty.runs, empty.residue) for empty in (nobody, again)] == [(0, 0, [])] * 2
 
 
 def test_names_are_checked(memory):

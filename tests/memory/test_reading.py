@@ -48,15 +48,11 @@ def test_a_later_word_is_not_there_yet(memory):
 
 
 def test_before_the_first_word_nothing_is_there(memory):
-    """What was not said yet is absent, and the result says that nothing is remembered."""
+    """What was not said yet is absent, and a note says so; what was said at the very moment was said by then."""
     recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
 
     assert (recollection.verdict, recollection.evidence) == ("absent", [])
     assert recollection.notes == ["nothing that was said by 2022-01-01 is remembered for user ana"]
-
-
-def test_the_moment_itself_counts(memory):
-    """What was said at the very moment was said by then."""
     assert memory.search("Where does Ana live?", user_id="ana", as_of=MAY).evidence
 
 
@@ -92,24 +88,16 @@ def test_a_moment_must_be_a_moment(memory, moment):
         memory.search("Where?", user_id="ana", as_of=moment)
 
 
-def test_each_step_is_streamed_and_the_result_comes_last(memory):
-    """The stream of a recall ends with what `recall` would have given."""
-    updates = list(memory.stream("Where does Ana live?", user_id="ana"))
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
+def test_each_step_is_streamed_and_the_result_comes_last(memory, query):
+    """Rules write at once: before the result, which `recall` would have given too, the whole answer is one text."""
+    updates = list(memory.stream(query, user_id="ana"))
 
     assert [update.step for update in updates[:2]] == ["parse_intent", "light_retrieve"]
     assert updates[-1].step == "conclude"
-    assert updates[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert updates[-1].recollection.answer == memory.recall(query, user_id="ana").answer
     assert [update.recollection for update in updates[:-1]] == [None] * (len(updates) - 1)
-
-
-@pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
-def test_an_answer_that_no_model_streams_comes_whole(memory, query):
-    """Rules write at once: the whole answer is one text, before the result, be it that nothing is known."""
-    updates = list(memory.stream(query, user_id="ana"))
-
-    texts = [update.text for update in updates if update.text]
-    assert texts == [updates[-1].recollection.answer]
-    assert updates[-2].text == texts[0]
+    assert [update.text for update in updates if update.text] == [updates[-1].recollection.answer] == [updates[-2].text]
 
 
 def test_a_stream_has_an_async_method(memory):
@@ -131,6 +119,8 @@ def test_a_stream_has_an_async_method(memory):
     assert [update.step for update in whole] == steps
     assert [update.step for update in begun] == steps[:2]
     assert whole[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert asyncio.run(memory.arecall("Where does Ana live?", user_id="ana")).answer == whole[-1].recollection.answer
+    assert asyncio.run(memory.asearch("Oslo", user_id="ana")).evidence == memory.search("Oslo", user_id="ana").evidence
     assert asyncio.run(memory.astatus("ana")) == memory.status("ana")
     assert asyncio.run(memory.ashow("turns", "ana")) == memory.show("turns", "ana")
 
