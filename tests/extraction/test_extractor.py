@@ -112,15 +112,6 @@ def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
     assert asked(good) == ["ExtractEvents"] * 10
 
 
-def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
-    """Each time-out costs its whole length."""
-    model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
-
-    Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
-
-    assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
-
-
 def test_one_good_answer_shows_what_a_model_can(batch):
     """A model that has written well is not taken for one that cannot."""
     model = FakeModel([record_each(), lump(), labels(), lump(), labels(), record_each()])
@@ -159,14 +150,15 @@ def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     assert [len(part.records) for part in found] == [5, 5]
 
 
-@pytest.mark.parametrize("kind", ["invalid", "timeout"])
-def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
-    """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
-    model = FakeModel([Failure(kind, "no JSON"), labels()])
+@pytest.mark.parametrize(("kind", "next_question"), [("invalid", "ExtractEvents"), ("timeout", "LabelSentences")])
+def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind, next_question):
+    """Broken JSON, or none in time, says that the question is too hard; a time-out is not waited for twice."""
+    model = FakeModel([Failure(kind, "no JSON"), labels(), record_each() if kind == "invalid" else labels()])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
 
-    assert (len(found.records), found.failure) == (10, "")
+    assert [(len(part.records), part.failure) for part in found] == [(10, "")] * 2
+    assert asked(model) == ["ExtractEvents", "LabelSentences", next_question]
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])

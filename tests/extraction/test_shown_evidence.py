@@ -8,10 +8,8 @@ from langgraph_engram.temporal.find import parse_time
 from tests.conftest import make_record
 from tests.extraction.shown import FALSE, TRUE, turns_of
 
-LEAST_TRUE = 19
-"""Of 22 true records."""
-MOST_FALSE = 3
-"""Of 60 planted falsehoods."""
+MOST_FALSE = 2
+"""Of 33 planted falsehoods."""
 
 
 def verified(name: str, cited: list[int], content: str, time: str) -> Record:
@@ -34,17 +32,13 @@ def passes(name: str, cited: list[int], content: str, time: str) -> bool:
 
 def test_what_the_prompt_gives_elsewhere_is_evidence():
     """Names, numbers and dates of one sentence stand in a record that another sentence is the source of."""
-    rejected = [claim for claim in TRUE if not passes(*claim)]
-
-    assert len(TRUE) - len(rejected) >= LEAST_TRUE, rejected
+    assert [claim for claim in TRUE if not passes(*claim)] == []
 
 
 def test_falsehoods_do_not_pass():
-    """Sixty records, twelve of each kind, that say otherwise than what was shown."""
-    planted = [claim for claims in FALSE.values() for claim in claims]
-    passed = [claim for claim in planted if passes(*claim)]
+    """Records of each kind that say otherwise than what was shown."""
+    passed = [claim for claims in FALSE.values() for claim in claims if passes(*claim)]
 
-    assert [len(claims) for claims in FALSE.values()] == [12] * 5
     assert len(passed) <= MOST_FALSE, passed
 
 
