@@ -178,18 +178,6 @@ def test_esmem_without_segmentation_finds_its_windows(write):
     assert "skis" in found.evidence[0].text
 
 
-def test_esmem_without_segmentation_answers_by_rules():
-    """Without a language model windows are found as well."""
-    settings = changed(preset("esmem"), "paper", windows=True)
-    said = [*talk(("bees",), 25), {"speaker": "Ana", "text": "My sister Runa moved to Oslo."}]
-    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
-        memory.remember(said, user_id="ana", session_id="s1", close_session=True)
-
-        recollection = memory.recall("Where did Runa move?", user_id="ana")
-
-    assert "Oslo" in recollection.answer
-
-
 HELP = [
     {"speaker": "Ana", "text": "I planted a pear tree. Thank you for your help with it, Ben."},
     {"speaker": "Ben", "text": "I love pears. I help you because we are friends."},

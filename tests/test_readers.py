@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 import pytest
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
@@ -196,15 +195,6 @@ def test_answers_are_as_long_as_the_caller_wants(name, style, last):
     question = next(question for question in model.asked if isinstance(question, WriteAnswer | AnswerLight))
 
     assert text_of(question).splitlines()[-1] == last
-
-
-def test_a_style_that_does_not_exist_is_refused():
-    """The error names those there are; nothing is asked."""
-    with (
-        Memory("memory:", "rules", encoder="hashing") as memory,
-        pytest.raises(InvalidInput, match=r"answer_style is 'long': choose one of 'auto', 'short', 'full'"),
-    ):
-        memory.recall("What did Ana pay?", user_id="ana", answer_style="long")
 
 
 def test_the_reflection_sees_what_the_reader_saw():

@@ -177,21 +177,6 @@ def test_a_budget_below_every_passage_is_noted(memory, ask):
     assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
 
 
-def test_a_search_ends_where_relevance_does_and_fills_its_budget_when_asked_to(tmp_path):
-    """Of facts that share nothing but their speaker, one answers; a stop of 0 shows all that was found."""
-    said = ["I live in Oslo.", "My cello needs new strings.", "Rain is forecast again.", "We baked rye bread."]
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as opened:
-        for number, text in enumerate(said):
-            turn = {"speaker": "Ana", "text": text, "said_at": MAY}
-            opened.remember([turn], user_id="ana", session_id=f"s{number}", close_session=True)
-        shown = opened.search("Where does the cello of Ana need new strings?", user_id="ana")
-        everything = opened.search("Where does the cello of Ana need new strings?", user_id="ana", stop=0)
-
-    assert "cello" in shown.evidence[0].text
-    assert len(shown.evidence) < len(everything.evidence)
-    assert everything.evidence[: len(shown.evidence)] == shown.evidence
-
-
 @pytest.mark.parametrize("ask", ["search", "recall"])
 def test_a_question_too_long_to_be_read_is_noted(memory, ask):
     """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""

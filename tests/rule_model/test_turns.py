@@ -60,16 +60,6 @@ def test_a_time_is_read_from_the_turn_s_own_clock():
     assert record.memory_type == "episodic"
 
 
-def test_reasons_and_purposes_are_read():
-    """Why, and what for."""
-    said = make_turns("Ana: I sold the car because it broke down twice.", "Ana: I run daily in order to sleep better.")
-
-    first, second = extract_records(ExtractRecords(said)).records
-
-    assert first.reason == "it broke down twice"
-    assert second.purpose == "sleep better"
-
-
 def test_what_papers_draw_from_turns_is_told_apart():
     """Facts ask nothing, though the words on a poster may; key sentences are rich; relations name both people."""
     asked, poster, thanks = make_turns(
