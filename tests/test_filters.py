@@ -301,4 +301,3 @@ def test_the_command_line_filters(tmp_path, capsys, monkeypatch):
         code, out, err = engram("show", "--filter", wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)
     assert engram("recall", "Where?", "--filter", "day>2024-01-01", "--filter", "day>2024-01-02")[0] == 2
-    assert engram("remember", str(tmp_path / "0.json"), "--metadata", "project")[0] == 2
