@@ -55,7 +55,7 @@ class WatchedModel(RuleModel):
         return super().ask(question)
 
 
-def told(name: str, query: str = "What did Ana pay for the lighthouse?", **changed: object):
+def told(name: str, query: str = "What did Ana pay for the lighthouse?", reader=WriteAnswer | AnswerLight, **changed):
     """Remember all sessions under a preset, ask, and return the last question put to the reader."""
     model, settings = WatchedModel(), preset(name)
     for group, values in changed.items():
@@ -64,7 +64,7 @@ def told(name: str, query: str = "What did Ana pay for the lighthouse?", **chang
         for number in range(len(THINGS)):
             memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
         memory.recall(query, user_id="ana")
-    return [question for question in model.asked if isinstance(question, WriteAnswer | AnswerLight)][-1]
+    return [question for question in model.asked if isinstance(question, reader)][-1]
 
 
 def text_of(question: WriteAnswer) -> str:
@@ -123,15 +123,9 @@ def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
     assert 'Answer: ..."' in shown
 
 
-def test_hymem_reads_ten_key_sentences_and_then_whole_units():
-    """HyMem section 3.2 and 3.3: k = 10 summaries for the light answer; the raw units of those selected when deep."""
-    model = WatchedModel()
-    with Memory("memory:", model, preset="hymem", encoder="hashing") as memory:
-        for number in range(len(THINGS)):
-            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
-        memory.recall("Which instrument did Zoe play at school?", user_id="ana")
-        memory.recall("What did Ana pay for the lighthouse?", user_id="ana")
-    light = next(question for question in model.asked if isinstance(question, AnswerLight))
+def test_hymem_reads_ten_key_sentences():
+    """HyMem section 3.2: k = 10 summaries for the light answer."""
+    light = told("hymem", reader=AnswerLight)
 
     assert len(light.evidence) == 10
     assert all(passage.record for passage in light.evidence)
