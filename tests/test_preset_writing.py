@@ -80,16 +80,8 @@ def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
 
 
 NEAR_DUPLICATES = [
-    {
-        "speaker": "Ana",
-        "text": "I train for the Bergen marathon in Oslo because I want to be fit.",
-        "said_at": "2023-05-08",
-    },
-    {
-        "speaker": "Ana",
-        "text": "I train for the Bergen marathon in Asker because I want to be fit.",
-        "said_at": "2023-06-08",
-    },
+    {"speaker": "Ana", "text": f"I train for the Bergen marathon in {place} because I want to be fit.", "said_at": day}
+    for place, day in (("Oslo", "2023-05-08"), ("Asker", "2023-06-08"))
 ]
 
 

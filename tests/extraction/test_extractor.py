@@ -9,9 +9,7 @@ from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem import records_view
-from langgraph_engram.papers.structmem import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
-from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.prompts.label_sentences import SentenceLabel, SentenceLabels
 from langgraph_engram.settings import ExtractSettings
@@ -60,19 +58,6 @@ def test_one_answer_holds_events_records_and_relations(batch):
     assert [record.kind for record in found.records] == ["dimensional"] * 10 + ["relational"]
     assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
     assert (spent.calls, found.failure) == (1, "")
-
-
-def test_structmem_asks_for_facts_and_for_relations(batch):
-    """Two views, two questions; records of both kinds."""
-    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
-    relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
-    model = FakeModel([facts, relations])
-
-    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract("scope", [batch])
-
-    assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{record.kind for record in view.records} for view in found] == [{"factual"}, {"relational"}]
-    assert spent.calls == 2
 
 
 def test_a_model_that_lumps_is_asked_to_label(batch):

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.write_answer import UNKNOWN
@@ -69,23 +69,6 @@ def test_a_moment_may_be_text(memory, moment):
     recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
 
     assert "Oslo" in recollection.answer.splitlines()[0]
-
-
-def test_now_may_be_text(memory):
-    """What "last month" is, is counted from it."""
-    query = "What did Ana say last month?"
-
-    found = memory.search(query, user_id="ana", now="2023-06-08T12:00:00Z").evidence
-
-    assert found == memory.search(query, user_id="ana", now=JUNE).evidence
-    assert found != memory.search(query, user_id="ana", now="2023-08-08").evidence
-
-
-@pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])
-def test_a_moment_must_be_a_moment(memory, moment):
-    """A text that is none is refused by name."""
-    with pytest.raises(InvalidInput, match=f"as_of is '{moment}'"):
-        memory.search("Where?", user_id="ana", as_of=moment)
 
 
 @pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
