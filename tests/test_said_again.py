@@ -1,7 +1,6 @@
-"""What is said again counts as said again: a change back, a mended source, a taken-back merge."""
+"""What is said again counts as said again, and a change is told once."""
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langgraph_engram.memory import Memory
 
@@ -42,23 +41,3 @@ def test_a_change_is_told_by_one_synthesis(memory):
 
     assert len(texts) == len(set(texts))
     assert sum("Faro" in text for text in texts) == 1
-
-
-def test_what_tools_give_back_is_found_and_is_nobodys_word(memory):
-    """The output of a tool and the orders of a system are turns that search finds, and no source of any record."""
-    told = [
-        SystemMessage("You are the concierge of the Alfama Inn."),
-        HumanMessage("I live in Rome. Where shall I stay?"),
-        ToolMessage("The Baixa Palace has rooms at 80 euros.", tool_call_id="1", name="search_hotels"),
-        AIMessage("Stay near the river."),
-    ]
-
-    receipt = memory.remember(told, **ANA)
-
-    sources = {turn for record in memory.show("records", "ana") for turn in record.source_turn_ids}
-    roles = {turn.role for turn in memory.show("turns", "ana") if turn.turn_id in sources}
-    found = memory.search("Which rooms has the Baixa Palace?", user_id="ana").evidence[0]
-    names = " ".join(event.summary for event in memory.show("events", "ana"))
-    assert (receipt.stored_turns, roles) == (4, {"user", "assistant"})
-    assert "80 euros" in found.text
-    assert "Baixa" not in names
