@@ -195,12 +195,6 @@ def test_a_limit_that_is_none_is_told(memory, limit):
         memory.show("turns", "ana", limit=limit)
 
 
-def test_decisions_have_no_fields_to_filter_by(memory):
-    """They say so, and do not come back whole."""
-    with pytest.raises(InvalidInput, match="decisions"):
-        memory.show("decisions", "ana", filters={"session": "alps"})
-
-
 @pytest.mark.parametrize(
     "metadata",
     [

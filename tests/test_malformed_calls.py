@@ -49,6 +49,7 @@ CALLS = {
     "a now that is a number": lambda memory: memory.recall("x", now=7, **SAY),
     "a style that is none": lambda memory: memory.recall("x", answer_style="poem", **SAY),
     "a stream of nothing": lambda memory: list(memory.stream("", **SAY)),
+    "decisions by a field": lambda memory: memory.show("decisions", "ana", filters={"session": "alps"}),
     "an unknown kind": lambda memory: memory.show("zebras", "ana"),
     "a kind that is a list": lambda memory: memory.show([], "ana"),
     "an unknown record": lambda memory: memory.get("r0", **SAY),

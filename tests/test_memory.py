@@ -92,18 +92,6 @@ def test_receipts_of_sessions_add_up(memory, user):
     assert memory.remember_sessions([], user_id=user) == Receipt(run_id="")
 
 
-def test_closing_twice_is_harmless(tmp_path):
-    """Leaving a `with` after a close, or closing again, does nothing."""
-    with Memory(store=tmp_path / "store", encoder="hashing") as memory:
-        memory.remember(TOLD, user_id="ana")
-        memory.close()
-
-    memory.close()
-
-    with Memory(store=tmp_path / "store", encoder="hashing") as again:
-        assert len(again.show("turns", "ana")) == 3
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_memory_written_under_any_preset_is_read_under_any(tmp_path, name):
     """What one preset wrote, every other reads; what it has no data for, it says."""

@@ -319,20 +319,15 @@ def test_clusters_share_no_record_in_whatever_order_pairs_come(links, most, rand
 
 
 def test_a_large_cluster_comes_apart_at_its_weakest_link():
-    """Two close groups that one weak pair links are two clusters where three records are too many."""
+    """Two close groups that one weak pair links are two clusters where three records are too many.
+
+    What was not asked about is asked when one more record resembles the survivors of both parts.
+    """
     pairs = [pair("a", "b", 0.95), pair("b", "c", 0.71), pair("c", "d", 0.9)]
+    apart = connected_ids(pairs, 3)
 
-    assert connected_ids(pairs, 3) == [["a", "b"], ["c", "d"]]
+    later = connected_ids([pair(cluster[-1], "new", 0.8) for cluster in apart], 3)
+
+    assert apart == [["a", "b"], ["c", "d"]]
     assert connected_ids(pairs, 4) == [["a", "b", "c", "d"]]
-
-
-def test_parts_of_a_large_cluster_meet_again_over_a_later_record():
-    """What was not asked about is asked when one more record resembles the survivors of both parts."""
-    pairs = [pair("a", "b", 0.95), pair("c", "d", 0.9), pair("b", "c", 0.71)]
-    first = connected_ids(pairs, 2)
-
-    survivors = [cluster[-1] for cluster in first]
-    later = connected_ids([pair(survivor, "new", 0.8) for survivor in survivors], 3)
-
-    assert first == [["a", "b"], ["c", "d"]]
     assert later == [["b", "d", "new"]]
