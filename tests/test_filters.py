@@ -186,15 +186,6 @@ def test_a_filter_that_is_none_is_told_in_one_line(memory, filters, problem):
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("limit", [0, -1, 2.5, "3", True])
-def test_a_limit_that_is_none_is_told(memory, limit):
-    """Whole numbers from 1 alone."""
-    with pytest.raises(InvalidInput, match="the limit is"):
-        memory.search("hikes", user_id="ana", limit=limit)
-    with pytest.raises(InvalidInput, match="the limit is"):
-        memory.show("turns", "ana", limit=limit)
-
-
 @pytest.mark.parametrize(
     "metadata",
     [

@@ -18,6 +18,7 @@ from langgraph_engram.state import Message
 GOOD = {"role": "user", "content": "I live in Lisbon."}
 SAY = {"user_id": "ana"}
 HALF = "a \ud83d b"
+LIMITS = (0, -1, 2.5, "3", True)
 CALLS = {
     "no messages at all": lambda memory: memory.remember(None, **SAY),
     "a number for messages": lambda memory: memory.remember(7, **SAY),
@@ -37,6 +38,8 @@ CALLS = {
     "a budget that is no whole number": lambda memory: memory.search("x", budget=1.5, **SAY),
     "a budget of nothing": lambda memory: memory.search("x", budget=0, **SAY),
     "a budget that is a text": lambda memory: memory.recall("x", budget="2000", **SAY),
+    **{f"a limit of {limit!r}": lambda memory, limit=limit: memory.search("x", limit=limit, **SAY) for limit in LIMITS},
+    "a limit of nothing shown": lambda memory: memory.show("turns", "ana", limit=0),
     "a stop above one": lambda memory: memory.search("x", stop=1.5, **SAY),
     "a now that is none": lambda memory: memory.search("x", now="soon", **SAY),
     "a moment that is none": lambda memory: memory.search("x", as_of="2023-13-01", **SAY),

@@ -185,6 +185,23 @@ def test_structmem_can_be_flat(write, relations, kinds):
     assert bool(asked_about(asked, "ExtractRelations")) is ("relational" in kinds)
 
 
+def test_what_two_did_together_is_a_relation_and_in_a_narrative(write):
+    """Facts alone cannot say that both were there; "last year", said in 2023, is 2022 (StructMem Table 4)."""
+    said = (
+        ("Inga", "I'm so proud of you! I loved the lantern festival last year, with the whole gang."),
+        ("Mara", "We were there together, I had a blast at the festival last year."),
+    )
+    clock = {"said_at": "2023-08-17T12:00:00Z"}
+
+    memory, _ = write(preset("structmem"), [{"speaker": name, "text": text, **clock} for name, text in said])
+
+    relations = [record.content for record in memory.show("records", "ana") if record.kind == "relational"]
+    (synthesis,) = memory.show("syntheses", "ana")
+    told = [text for text in relations if "Mara to Inga" in text]
+    assert all(word in text for text in (*told, synthesis.text) for word in ("Inga", "together", "2022"))
+    assert told
+
+
 def test_structmem_keeps_what_is_inferred(write):
     """An entry that says what words do, in words that nobody said, is a record beside the facts (StructMem 2.1)."""
     inferred = "Ana is grateful to Ben and lets him know."
