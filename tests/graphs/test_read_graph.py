@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.graphs.read import Routing, build_read_graph
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
@@ -10,6 +10,8 @@ from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 from tests.graphs.conftest import QUESTION, counts
 
@@ -56,6 +58,20 @@ def whole(deployment, deep, request):
     model = deep()
     state = deployment.reading(model).invoke({"request": QUESTION}, {"configurable": {"thread_id": request.node.name}})
     return model.asked, state["recollection"]
+
+
+def test_what_does_not_suffice_is_selected_from_in_batches():
+    """Each batch of candidates is a branch of its own, and all of them run side by side."""
+    found = [Evidence(evidence_id=f"p{number}", text="Ana skis.") for number in range(5)]
+    intent = Intent(query="Where?", anchor="Where?")
+    state = {"request": QUESTION, "query": "Where?", "intent": intent, "sufficient": False, "evidence": found}
+
+    sent = Routing(DeepSettings(), select_batch=3).after_judge(state)
+
+    assert [(send.node, send.arg["start"], len(send.arg["batch"])) for send in sent] == [
+        ("deep_select", 0, 3),
+        ("deep_select", 3, 2),
+    ]
 
 
 def test_a_question_may_need_a_second_round(whole):
