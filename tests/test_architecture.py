@@ -159,14 +159,6 @@ def test_nothing_imports_the_public_package_or_a_folder_by_its_bare_name(modules
     assert guilty <= {"langgraph_engram.cli.main"}
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_link_leads_to_each_folder(folder):
-    """Type checkers and editors find the folders under the package."""
-    link = PACKAGE / folder
-
-    assert link.resolve() == (ROOT / folder).resolve()
-
-
 def test_every_question_has_its_rule():
     """Each question of `prompts/` is answered by a rule."""
     from langgraph_engram.llm.base import Question

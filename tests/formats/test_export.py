@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, StoreError, UnreadableFile
 from langgraph_engram.formats.export import ITEM_LINES, KIND_OF, Footer, Header
@@ -261,21 +260,3 @@ def test_the_published_schema_is_that_of_the_lines(memory, tmp_path):
     for line in map(json.loads, lines(tmp_path / "ana.jsonl")[1:-1]):
         model = KIND_OF[line["kind"]].model.__name__
         assert published["$defs"][model]["properties"].keys() == line["item"].keys()
-
-
-def test_the_command_line_with_the_encoder_of_the_store(tmp_path, capsys, monkeypatch):
-    """Counts for people, receipts as JSON, 2 for bad usage and for a file that is none."""
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-    with open_memory(tmp_path / "store") as memory:
-        remember(memory, sessions=(1,))
-    place, name = ["--store", str(tmp_path / "store")], str(tmp_path / "ana.jsonl")
-    elsewhere = ["--store", str(tmp_path / "elsewhere")]
-
-    assert run(["export", name, "--user", "ana", *place]) == 0
-    assert "2 turns" in capsys.readouterr().out
-    assert run(["load", name, *elsewhere, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["turns"] == 2
-    assert run(["load", name, *elsewhere]) == 0
-    assert "nothing new" in capsys.readouterr().out
-    assert run(["export", name, *place]) == 2
-    assert run(["load", str(tmp_path / "none.jsonl"), *elsewhere]) == 2

@@ -152,17 +152,3 @@ def test_a_bad_file_is_one_line_that_says_where(text, name, format, problem):
     assert isinstance(caught.value, UnreadableFile | InvalidMessages | InvalidInput)
     assert str(caught.value).startswith(f"{name}: {problem}")
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_has_grown_stores_what_is_new(tmp_path):
-    """A later export, which begins later and goes on, adds its new messages alone, also the same word said again."""
-    from langgraph_engram.memory import Memory
-
-    lines = [f"13/06/2024, 09:1{minute} - Ana: {text}" for minute, text in enumerate(["Hives.", "Ok", "Ok", "Honey."])]
-    with Memory("memory:", encoder="hashing") as memory:
-        receipts = [
-            memory.remember_sessions(parse("\n".join(part)).sessions, user_id="ana")
-            for part in (lines[:3], lines[1:], lines)
-        ]
-
-    assert [receipt.stored_turns for receipt in receipts] == [3, 1, 0]
