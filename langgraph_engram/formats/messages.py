@@ -7,6 +7,7 @@ own message ids are not used as external ids: without a checkpointer they are ne
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -28,6 +29,7 @@ ROLES: dict[str, Role] = {
 }  # fmt: skip
 TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
+ROLES_OF_SPEAKERS = ("human", "ai")
 ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
 MAX_CHARACTERS = 1_000_000
@@ -62,7 +64,9 @@ def to_messages(items: object) -> list[Message]:
 
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
-            and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them.
+            and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them. The
+            time of a LangChain message is its own `said_at` or that of its `additional_kwargs`, `timestamp` or
+            `created_at`; that of its `response_metadata` counts where none that people and models say lacks one.
 
     Returns:
         At most one message for each item.
@@ -71,9 +75,12 @@ def to_messages(items: object) -> list[Message]:
         InvalidMessages: An item is invalid; the error has its index, what is wrong, and what to do.
     """
     messages: list[Message] = []
-    for index, item in enumerate(_as_list(items)):
+    listed = list(_as_list(items))
+    said = [item for item in listed if isinstance(item, BaseMessage) and item.type in ROLES_OF_SPEAKERS]
+    reads_noted = all(_told_moment(message) or _noted_moment(message) for message in said)
+    for index, item in enumerate(listed):
         try:
-            message = _to_message(item)
+            message = _to_message(item, reads_noted=reads_noted)
         except InvalidMessages as error:
             raise InvalidMessages(f"messages[{index}]: {error}") from error
         if message is not None:
@@ -181,14 +188,14 @@ def _as_list(items: object) -> Iterable[object]:
     raise InvalidMessages(f"expected a list of messages, not {shown(items)}: put one message in a list")
 
 
-def _to_message(item: object) -> Message | None:
+def _to_message(item: object, *, reads_noted: bool) -> Message | None:
     if isinstance(item, Message):
         check_size(item.text, item.captions)
         for text in (item.text, item.speaker, item.external_id or "", *item.captions):
             check_text("the message", text)
         return item
     if isinstance(item, BaseMessage):
-        return _read_mapping(_to_mapping(item), may_be_empty=True)
+        return _read_mapping(_to_mapping(item, reads_noted=reads_noted), may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
@@ -196,11 +203,22 @@ def _to_message(item: object) -> Message | None:
     )
 
 
-def _to_mapping(message: BaseMessage) -> dict[str, object]:
+def _to_mapping(message: BaseMessage, *, reads_noted: bool) -> dict[str, object]:
     role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
-    moments = {key: message.additional_kwargs[key] for key in MOMENT_KEYS if key in message.additional_kwargs}
+    moment = _told_moment(message) or (_noted_moment(message) if reads_noted else None)
     calls = getattr(message, "tool_calls", None)
-    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **moments}
+    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, "said_at": moment}
+
+
+def _told_moment(message: BaseMessage) -> object:
+    return _first({**message.additional_kwargs, **(message.model_extra or {})}, MOMENT_KEYS)
+
+
+def _noted_moment(message: BaseMessage) -> datetime | None:
+    """Return the time in a message's metadata, which a provider writes and nobody can mend where it is unreadable."""
+    with suppress(InvalidMessages):
+        return read_moment(_first(message.response_metadata, MOMENT_KEYS))
+    return None
 
 
 def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:
