@@ -24,7 +24,7 @@ from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.report_run import receipt_of
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
@@ -209,7 +209,7 @@ class WriteRunner:
             return cast(WriteOutput, done)["receipt"]
         left = cast(WriteState, self.graph.get_state(config).values)
         turn_ids = {turn_id for task in left["tasks"] for turn_id in task.turn_ids}
-        return report_run(left)["receipt"].model_copy(update={"pending": len(turn_ids)})
+        return receipt_of(left).model_copy(update={"pending": len(turn_ids)})
 
     def _note_unreceived(self, scope: Scope, run_id: str, error: EncoderUnavailable) -> None:
         """Leave tasks for what only a run's checkpoint has, unless the store has no vector yet and can hold no row."""
