@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.pending import tasks_of_runs
+from langgraph_engram.pending import tasks_to_do
 from langgraph_engram.results import Receipt, total
 from langgraph_engram.schema import PendingTask
 from langgraph_engram.state import WriteState
@@ -22,7 +22,7 @@ class ReportRun:
     def __call__(self, state: WriteState) -> WriteState:
         """Return the receipt."""
         tasks = self.store.pending_tasks(state["request"].scope) if state["known_turns"] else []
-        left = [task for task in tasks_of_runs(tasks) if task.session_id in state["session_ids"]]
+        left = [task for task in tasks_to_do(tasks) if task.session_id in state["session_ids"]]
         return {"receipt": receipt_of(state, left)}
 
 
