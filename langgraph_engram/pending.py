@@ -56,7 +56,7 @@ def tasks_of_runs(tasks: Iterable[PendingTask]) -> list[PendingTask]:
 
 
 def tasks_to_do(tasks: Sequence[PendingTask]) -> list[PendingTask]:
-    """Return the tasks that runs of a graph can do now: none where a load was cut off, and steps would be done twice."""
+    """Return the tasks that runs of a graph can do now: none where a load was cut off, lest steps are done twice."""
     return [] if any(task.step == LOAD for task in tasks) else tasks_of_runs(tasks)
 
 

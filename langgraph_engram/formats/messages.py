@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from langchain_core.messages import BaseMessage, ChatMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.filters import is_text
@@ -29,7 +29,6 @@ ROLES: dict[str, Role] = {
 }  # fmt: skip
 TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
-ROLES_OF_SPEAKERS = ("human", "ai")
 ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
 MAX_CHARACTERS = 1_000_000
@@ -76,11 +75,11 @@ def to_messages(items: object) -> list[Message]:
     """
     messages: list[Message] = []
     listed = list(_as_list(items))
-    said = [item for item in listed if isinstance(item, BaseMessage) and item.type in ROLES_OF_SPEAKERS]
-    reads_noted = all(_told_moment(message) or _noted_moment(message) for message in said)
+    said = [item for item in listed if isinstance(item, HumanMessage | AIMessage)]
+    noted = all(_moment_of(message, noted=True) for message in said)
     for index, item in enumerate(listed):
         try:
-            message = _to_message(item, reads_noted=reads_noted)
+            message = _to_message(item, noted=noted)
         except InvalidMessages as error:
             raise InvalidMessages(f"messages[{index}]: {error}") from error
         if message is not None:
@@ -188,14 +187,14 @@ def _as_list(items: object) -> Iterable[object]:
     raise InvalidMessages(f"expected a list of messages, not {shown(items)}: put one message in a list")
 
 
-def _to_message(item: object, *, reads_noted: bool) -> Message | None:
+def _to_message(item: object, *, noted: bool) -> Message | None:
     if isinstance(item, Message):
         check_size(item.text, item.captions)
         for text in (item.text, item.speaker, item.external_id or "", *item.captions):
             check_text("the message", text)
         return item
     if isinstance(item, BaseMessage):
-        return _read_mapping(_to_mapping(item, reads_noted=reads_noted), may_be_empty=True)
+        return _read_mapping(_to_mapping(item, noted=noted), may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
@@ -203,22 +202,19 @@ def _to_message(item: object, *, reads_noted: bool) -> Message | None:
     )
 
 
-def _to_mapping(message: BaseMessage, *, reads_noted: bool) -> dict[str, object]:
+def _to_mapping(message: BaseMessage, *, noted: bool) -> dict[str, object]:
     role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
-    moment = _told_moment(message) or (_noted_moment(message) if reads_noted else None)
-    calls = getattr(message, "tool_calls", None)
+    moment, calls = _moment_of(message, noted=noted), getattr(message, "tool_calls", None)
     return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, "said_at": moment}
 
 
-def _told_moment(message: BaseMessage) -> object:
-    return _first({**message.additional_kwargs, **(message.model_extra or {})}, MOMENT_KEYS)
-
-
-def _noted_moment(message: BaseMessage) -> datetime | None:
-    """Return the time in a message's metadata, which a provider writes and nobody can mend where it is unreadable."""
-    with suppress(InvalidMessages):
-        return read_moment(_first(message.response_metadata, MOMENT_KEYS))
-    return None
+def _moment_of(message: BaseMessage, *, noted: bool) -> object:
+    """Return the time that a message has, else one that a provider noted, unless nobody can read it."""
+    told = _first({**message.additional_kwargs, **(message.model_extra or {})}, MOMENT_KEYS)
+    if told is None and noted:
+        with suppress(InvalidMessages):
+            return read_moment(_first(message.response_metadata, MOMENT_KEYS))
+    return told
 
 
 def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:

@@ -246,7 +246,7 @@ def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
 
 
 def _gaps(records: Sequence[Record]) -> list[str]:
-    """Return what stands before each record: a space after the sentence that was said just before it, else an ellipsis."""
+    """Return what stands before each record: a space after the sentence just before its own, else an ellipsis."""
     follows = [
         later.seq - earlier.seq <= 1 and later.part - earlier.part <= 1 and later.event_id == earlier.event_id
         for earlier, later in pairwise(records)

@@ -28,8 +28,7 @@ MIN_PART_STEMS = 3
 """Content stems from which a part is searched for without the words that both parts share."""
 LAST_BREAK = re.compile(r"\s\S*\Z")
 OF_ASKER = re.compile(
-    r"(?<!\bcan )(?<!\bmay )(?<!\bmust )(?<!\bshall )(?<!\bcould )(?<!\bwould )(?<!\bshould )"
-    r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself)\b",
+    r"(?<!can )(?<!may )(?<!must )(?<!shall )(?<!could )(?<!would )(?<!should )\bi\b|\b(?:im|ive|my|me|mine|myself)\b",
     re.IGNORECASE,
 )
 """The asker alone, as somebody who said so: not "we", and not what "should I" do, which anybody may have said."""
