@@ -1,11 +1,10 @@
 """Sum up a write run as the receipt that its caller gets."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from langgraph_engram.pending import tasks_to_do
 from langgraph_engram.results import Receipt, total
-from langgraph_engram.schema import PendingTask
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
 
@@ -23,13 +22,12 @@ class ReportRun:
         """Return the receipt."""
         tasks = self.store.pending_tasks(state["request"].scope) if state["known_turns"] else []
         left = [task for task in tasks_to_do(tasks) if task.session_id in state["session_ids"]]
-        return {"receipt": receipt_of(state, left)}
+        return {"receipt": receipt_of(cast(WriteState, {**state, "failures": [*state["failures"], *left]}))}
 
 
-def receipt_of(state: WriteState, known: Sequence[PendingTask] = ()) -> Receipt:
-    """Return the receipt of what a run did, with what is pending of what was known before."""
-    records, filtered = state["records"], state["filtered"]
-    failures = {task.pending_id: task for task in [*state["failures"], *known]}.values()
+def receipt_of(state: WriteState) -> Receipt:
+    """Return the receipt of what a run did and left."""
+    records, failures, filtered = state["records"], state["failures"], state["filtered"]
     return Receipt(
         run_id=state["run_id"],
         stored_turns=state["stored_turns"],

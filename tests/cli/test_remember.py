@@ -87,7 +87,7 @@ def test_turns_are_found_meanwhile_and_finished_later(cut_off, file):
     engram, _ = cut_off
 
     _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
-    _, again, _ = engram("remember", file, "--user", "ana")
+    _, _, again = engram("remember", file, "--user", "ana")
     code, _, _ = engram("retry", "--user", "ana")
     _, after, _ = engram("status", "--user", "ana", "--json")
 
