@@ -226,7 +226,7 @@ class Record(Frozen):
     seq: int = Field(ge=0)
     """Position in the session of the last turn that it cites."""
     part: int = Field(default=0, ge=0)
-    """Position among the records of the same extraction."""
+    """Position of its first sentence, or of its passage, among those of the same extraction."""
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""

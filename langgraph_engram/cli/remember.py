@@ -129,7 +129,7 @@ def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
     for is_received, state in ((False, "not stored"), (True, "can be found, but later steps are pending")):
         tasks = [task for task in pending if (task.step != RECEIVE) is is_received]
         turns = {turn_id for task in tasks for turn_id in task.turn_ids}
-        if tasks:
+        if turns:
             left.append(f"{format_count(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
     return "; ".join([*left, *next_steps(pending, command)])
 

@@ -45,7 +45,7 @@ def test_a_model_out_of_reach_fails_the_command(engram, file, monkeypatch):
 
     failed, out, err = engram("remember", file, "--user", "ana", "--model", "openai:none", "--json")
     _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
-    _, again, _ = engram("remember", file, "--user", "ana")
+    _, _, again = engram("remember", file, "--user", "ana")
     code, _, _ = engram("retry", "--user", "ana")
     after = json.loads(engram("status", "--user", "ana", "--json")[1])
 

@@ -71,7 +71,7 @@ def test_one_answer_gives_at_most_so_many_records(monkeypatch, limit, kept):
     records = build(*[RecordDraft(sources=[1], content=f"Fact {number}.") for number in range(9)])
 
     assert [record.content for record in records] == [f"Fact {number}." for number in range(kept)]
-    assert [record.part for record in records] == list(range(kept))
+    assert {record.part for record in records} == {0}
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
@@ -83,6 +83,7 @@ def test_a_candidate_without_words_keeps_what_was_said(content):
         ("Ana: I went camping by the lake.", ["t0"]),
         ("Ana: We leave on 1 June (1 June 2023).", ["t2"]),
     ]
+    assert [record.part for record in records] == [0, 2]
 
 
 @pytest.mark.parametrize(

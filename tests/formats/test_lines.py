@@ -56,6 +56,21 @@ def test_a_chat_is_a_session_a_day_and_leaves_out_what_nobody_wrote():
     assert said(parsed) == [("Ana", "I keep bees.\nSince: 2019"), ("Ben", "Our new hive"), ("Ana", "Lovely")]
 
 
+ANDROID = (
+    "You deleted this message,This message was deleted,null,Missed voice call,Missed group video call,"
+    "IMG-20240613-WA0001.jpg (file attached),IMG-20240613-WA0001.jpg (Datei angehängt),Ben Novak.vcf (file attached)"
+).split(",")
+
+
+def test_what_android_writes_itself_without_a_mark_is_no_message():
+    """What people write around it, or that reads like it, is."""
+    lines = [*ANDROID, "I missed voice call after voice call", f"{ANDROID[-1]}\nMy new number"]
+
+    parsed = parse("\n".join(f"13/06/24, 9:15 am - Ana: {line}" for line in lines))
+
+    assert said(parsed) == [("Ana", lines[-2]), ("Ana", "My new number")]
+
+
 @pytest.mark.parametrize(
     ("dates", "day"),
     [

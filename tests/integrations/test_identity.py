@@ -1,5 +1,6 @@
 """The scope of a run comes from trusted sources, in their order."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -11,6 +12,7 @@ from langgraph.runtime import Runtime, ServerInfo
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import MissingUser
+from langgraph_engram.integrations import identity
 from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, resolve_scope, thread_of
 from langgraph_engram.schema import Scope
 from tests.integrations.conftest import Context
@@ -50,6 +52,23 @@ def test_a_context_of_any_kind_names_the_user(context):
     scope = resolve_scope(run(context))
 
     assert scope == Scope(user_id="ana")
+
+
+@pytest.mark.parametrize(
+    ("user", "tenant", "sent", "whole"),
+    [
+        (User("paul"), None, {"cron_id": "c"}, False),
+        (User("paul"), None, {}, True),
+        (User("paul"), "default", {"cron_id": "c"}, True),
+        (User("paul", tenant="acme"), None, {"cron_id": "c"}, True),
+    ],
+)
+def test_a_schedule_that_kept_a_name_alone_is_refused(user, tenant, sent, whole, monkeypatch):
+    """Two tenants may have a user of that name."""
+    monkeypatch.setattr(identity, "get_config", lambda: configured(**sent))
+
+    with nullcontext() if whole else pytest.raises(MissingUser, match="the name 'paul' alone"):
+        assert resolve_scope(run(user=user), default=ScopeOverrides(tenant=tenant)).user_id == "paul"
 
 
 SPOOFED = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}

@@ -101,6 +101,12 @@ def test_a_question_is_asked_of_the_past(told):
     assert "Postgres 13" in found.evidence[0].text
 
 
+@pytest.mark.parametrize("query", ["Where is the spare key now?", "What time is the stand-up?", "who fixed the gate"])
+def test_what_asks_is_not_idle_for_want_of_a_name(told, query):
+    """Only a message that is surely one on which nothing bears is told so."""
+    assert told.search(query, user_id="ana").sort == "question"
+
+
 def test_a_follow_up_is_read_with_its_thread(told):
     """Alone it has no subject."""
     thread = ["Plan the team lunch for Thursday", "Here is a menu: satay, noodles, mango."]

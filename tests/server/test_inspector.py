@@ -1,12 +1,14 @@
 """The inspector shows what is stored as it is, changes it where it is told to, and takes every text as data."""
 
 import re
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
@@ -311,6 +313,21 @@ def test_health_counts_and_retries(memory, site, user):
     assert "a record that it covers was edited" in before
     assert "Nothing is left to do" in after
     assert memory.status(user).pending == []
+
+
+def test_health_shows_what_is_set_aside_and_tries_it_again(memory, site, user, monkeypatch):
+    """A fault of ours is no error of the page, and stands in the way of no other task."""
+    monkeypatch.setattr(Verify, "__call__", Mock(side_effect=ValueError("no digit of this fits")))
+    with pytest.raises(ValueError, match="no digit"):
+        say(memory, user, "I live in Lisbon.")
+
+    aside = site.send("/health").text
+    monkeypatch.undo()
+    done = site.send("/health").text
+
+    assert "set aside: ValueError: no digit of this fits" in aside
+    assert "is tried again with the others" in aside
+    assert "Nothing is left to do" in done
 
 
 def test_health_tells_no_client_where_checkpoints_are(memory, site, user):

@@ -71,9 +71,7 @@ def test_many_threads_may_use_indexes_at_once():
         cache.put(scope, ScopeIndex())
 
     def use(first):
-        held = [
-            cache.get(SCOPES[(first + number) % len(SCOPES)]) for number in range(5_000) if not cache.is_over_limit
-        ]
+        held = [cache.get(SCOPES[(first + number) % len(SCOPES)]) for number in range(5_000) if not cache.is_over_limit]
         return all(held)
 
     sys.setswitchinterval(1e-6)
