@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, StoreError, UnreadableFile
 from langgraph_engram.formats.export import ITEM_LINES, KIND_OF, Footer, Header
