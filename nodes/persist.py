@@ -96,8 +96,8 @@ class Persist:
         syntheses = changed_syntheses(index, records)
         due: list[PendingTask] = []
         if self.scheduler.has_work(index, syntheses):
-            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
-            turn_ids = chain.from_iterable(told)
+            to_summarize = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
+            turn_ids = chain.from_iterable(to_summarize)
             due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(

@@ -86,7 +86,7 @@ class RecordIndex(KindIndex[Record]):
 
     active = Values[Record](lambda record: record.status == "active", np.bool_)
     superseded = Values[Record](lambda record: record.status == "superseded", np.bool_)
-    is_passage = Values[Record](lambda record: record.is_passage, np.bool_)
+    is_chunk = Values[Record](lambda record: record.is_chunk, np.bool_)
     speaker = Codes[Record](lambda record: record.speaker)
     memory_type = Codes[Record](lambda record: record.memory_type or "")
     event_start = Values[Record](lambda record: epoch_seconds(record.event_start, nan), np.float64)

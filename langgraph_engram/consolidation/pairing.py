@@ -204,7 +204,7 @@ class PairFinder:
 
     def find(self, scope: Scope, records: Sequence[Record]) -> PairedRecords:
         """Return the pairs of active records to decide on, each with a new record in it, stored already or not."""
-        new = [record for record in records if record.status == "active" and not record.is_passage]
+        new = [record for record in records if record.status == "active" and not record.is_chunk]
         if not self.settings.enabled or not new:
             return PairedRecords()
         index = self.store.index(scope)
@@ -270,9 +270,9 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
-    """Return which records of a scope are active and no passages, and are not the new ones written before."""
+    """Return which records of a scope are active and no chunks, and are not the new ones written before."""
     records = index.records
-    old: NDArray[np.bool_] = records.active & ~records.is_passage
+    old: NDArray[np.bool_] = records.active & ~records.is_chunk
     old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
     return old
 

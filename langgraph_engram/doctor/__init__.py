@@ -123,8 +123,8 @@ class Doctor:
         index, ids = self.store.index(scope), []
         for kind in SEARCHABLE:
             stored = {kind.id_of(item): item for item in self.store.items(scope, kind)}
-            held = {kind.id_of(item): item for item in index.of_kind(kind).items}
-            ids += [key for key in stored | held if stored.get(key) != held.get(key)]
+            indexed = {kind.id_of(item): item for item in index.of_kind(kind).items}
+            ids += [key for key in stored | indexed if stored.get(key) != indexed.get(key)]
         self._add("outdated index", ids, scope, self.fix)
         if ids and self.fix:
             self.store.drop_index(scope)

@@ -25,7 +25,7 @@ NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
 MOST_LINKS = MAX_CONFLICTS // 2
 """Conflicts of a record from which a missing link is no defect: it may have had so many that the oldest ones went."""
-REASON = "engram doctor found its results damaged"
+EXPLANATION = "engram doctor found its results damaged"
 
 
 class Draft:
@@ -55,14 +55,14 @@ class Draft:
         """Remove an item."""
         self._removed[kind.name].add(kind.id_of(item))
 
-    def enqueue(self, step: str, turn_ids: Iterable[str], reason: str = REASON) -> None:
+    def enqueue(self, step: str, turn_ids: Iterable[str], explanation: str = EXPLANATION) -> None:
         """Note a step to be done again for turns, as far as they are stored."""
-        self._steps[step, reason].update(turn_id for turn_id in turn_ids if turn_id in self._index.turns)
+        self._steps[step, explanation].update(turn_id for turn_id in turn_ids if turn_id in self._index.turns)
 
-    def replace_task(self, task: PendingTask, step: str, reason: str) -> None:
+    def replace_task(self, task: PendingTask, step: str, explanation: str) -> None:
         """Note a step to be done again for the turns of a pending task, in its place."""
         self._completed.append(task.pending_id)
-        self.enqueue(step, task.turn_ids, reason)
+        self.enqueue(step, task.turn_ids, explanation)
 
     def changes(self) -> Changes:
         """Return all of it, as one commit."""
@@ -73,8 +73,8 @@ class Draft:
         run_id = str(uuid4())
         tasks = [
             task
-            for (step, reason), turn_ids in self._steps.items()
-            for task in pending_tasks_by_session(run_id, stored_turns(self._index, [*turn_ids]), step, reason)
+            for (step, explanation), turn_ids in self._steps.items()
+            for task in pending_tasks_by_session(run_id, stored_turns(self._index, [*turn_ids]), step, explanation)
         ]
         removed = {name: sorted(ids) for name, ids in self._removed.items() if ids}
         return Changes(**changed, pending_tasks=tasks, completed=self._completed, removed=removed)
@@ -193,7 +193,7 @@ class ScopeExamination:
     def _check_evidence(self, record: Record) -> None:
         """An active record says what its session supports, and nothing that an assistant only repeated."""
         sources = [*filter(None, map(self.index.turns.get, record.source_turn_ids))]
-        if not self.verify.enabled or record.status != "active" or record.is_passage or record.derived_from:
+        if not self.verify.enabled or record.status != "active" or record.is_chunk or record.derived_from:
             return
         verified = verify_record(record, sources, self._around(sources)) if sources else record
         is_supported = verified.status != "quarantined"

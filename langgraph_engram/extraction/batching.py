@@ -1,7 +1,7 @@
 """Batch the new turns of events for extraction: several short events share a call, up to a size, also of sessions.
 
 Only what somebody said is extracted from: the output of a tool and a system's instructions are left out. Of what is
-kept as passages, code and tables are not read.
+kept as chunks, code and tables are not read.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from langgraph_engram.schema import Event, Prompt, Turn
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.markdown import passages_of, without_code
+from langgraph_engram.text.markdown import chunks_of, without_code
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class TurnBatch:
     """The event of each turn, by turn id."""
     small_talk: bool = False
     """Whether small talk has numbers as well."""
-    in_passages: frozenset[str] = frozenset()
-    """The ids of the run's turns that are kept as passages as well; here they stand without code and tables."""
+    in_chunks: frozenset[str] = frozenset()
+    """The ids of the run's turns that are kept as chunks as well; here they stand without code and tables."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -62,8 +62,8 @@ class TurnBatch:
 
     @property
     def without_long_replies(self) -> "TurnBatch":
-        """Return the batch without the turns of an assistant that are kept as passages."""
-        turns = (turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages)
+        """Return the batch without the turns of an assistant that are kept as chunks."""
+        turns = (turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_chunks)
         return replace(self, turns=tuple(turns))
 
     @property
@@ -83,38 +83,38 @@ def batch_events(
 ) -> list[TurnBatch]:
     """Batch the turns that are read of a run's events, in order; what holds nothing but small talk is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
-    in_passages = frozenset(turn.turn_id for turn in turns if has_passages(turn, settings))
+    in_chunks = frozenset(turn.turn_id for turn in turns if has_chunks(turn, settings))
     batches: list[TurnBatch] = []
-    held = 0
+    tokens = 0
     for event in events:
         core = tuple(new[turn_id] for turn_id in event.turn_ids if turn_id in new)
         if not core:
             continue
         size = sum(count_tokens(turn.indexed_text) for turn in core)
-        fits = bool(batches) and held + size <= settings.call_tokens
+        fits = bool(batches) and tokens + size <= settings.call_tokens
         goes_on = fits and core[0].session_id == batches[-1].turns[-1].session_id
         context = () if goes_on else tuple(_before(index, turns, core[0], context_turns, settings))
         if not fits or context:
-            batches.append(TurnBatch((), context, {}, in_passages=in_passages))
-            held = 0
-        held += size
+            batches.append(TurnBatch((), context, {}, in_chunks=in_chunks))
+            tokens = 0
+        tokens += size
         batch = batches[-1]
         event_of = batch.event_of | dict.fromkeys((turn.turn_id for turn in core), event.event_id)
         batches[-1] = replace(batch, turns=(*batch.turns, *core), event_of=event_of)
     return [batch for batch in batches if batch.says_something]
 
 
-def has_passages(turn: Turn, settings: ExtractSettings) -> bool:
-    """Return whether a turn is kept as passages."""
-    return settings.passages and _is_read(turn, settings) and bool(passages_of(turn.text, turn.role))
+def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
+    """Return whether a turn is kept as chunks."""
+    return settings.passages and _is_read(turn, settings) and bool(chunks_of(turn.text, turn.role))
 
 
 def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
-    """Yield the turns that are read, those kept as passages without code and tables; none that then says nothing."""
+    """Yield the turns that are read, those kept as chunks without code and tables; none that then says nothing."""
     for turn in turns:
         if not _is_read(turn, settings):
             continue
-        text = without_code(turn.text) if has_passages(turn, settings) else turn.text
+        text = without_code(turn.text) if has_chunks(turn, settings) else turn.text
         if text == turn.text:
             yield turn
         elif text or turn.captions:

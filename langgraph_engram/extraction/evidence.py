@@ -61,7 +61,7 @@ def verify_records(
         read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
     verified: list[Record] = []
     for record in records:
-        if record.is_passage:
+        if record.is_chunk:
             verified.append(record)
             continue
         core, read = read_with.get(record.event_id, ([], []))

@@ -46,7 +46,7 @@ class View:
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
-        return self.question(batch.turns, batch.context, batch.event_starts, in_passages=batch.in_passages)
+        return self.question(batch.turns, batch.context, batch.event_starts, in_chunks=batch.in_chunks)
 
 
 EVENTS = View("dimensional", ExtractEvents, DIMENSIONS)
@@ -130,7 +130,7 @@ class Extractor:
         return [replace(written, counts=not is_better), *(replace(label, counts=is_better) for label in labelled)]
 
     def _label(self, batch: TurnBatch) -> list[_Answered]:
-        """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
+        """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their chunks."""
         parts = batch.without_long_replies.parts(LABELLED_SENTENCES)
         results = self.model.ask_all([LabelSentences(part.turns, part.context) for part in parts])
         return [_Answered(part, result) for part, result in zip(parts, results, strict=True)]

@@ -22,7 +22,7 @@ from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "lasting_weights.json"
-KINDS: tuple[Lasting, ...] = get_args(Lasting)
+LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
 THRESHOLD = 0.45
@@ -36,9 +36,9 @@ MOST_QUOTED = 0.5
 
 
 @cache
-def load_model() -> TextClassifier[str]:
-    """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
-    labels = (*KINDS, LASTS)
+def load_classifier() -> TextClassifier[str]:
+    """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
+    labels = (*LABELS, LASTS)
     return TextClassifier.load(dict.fromkeys(labels, THRESHOLD), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
@@ -65,7 +65,7 @@ def mark_lasting(
     as_said = [record for record in unmarked if _is_as_said(record, quotations[record.source_turn_ids[-1]])]
     if as_said and encoder.name == VECTOR_SPACE:
         texts = [own_words(record.content, record.speaker) for record in as_said]
-        found = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
+        found = load_classifier().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
         for record, text, row in zip(as_said, texts, found, strict=True):
             kind = _kind(row, asks=begins_question(text)) if _rests_on(record, own) else None
             significance = round(MOST_SIGNIFICANT * float(row[-1]), 2)
@@ -79,7 +79,7 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
         return "instruction"
     if asks or probabilities[-1] < THRESHOLD:
         return None
-    return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
+    return LABELS[1 + int(np.argmax(probabilities[1:-1]))]
 
 
 def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:

@@ -84,10 +84,10 @@ class RecordLinks:
 
     @cached_property
     def length(self) -> Scores:
-        """Return the `log_length` of each content, of a passage that of its opening: it is long whatever it says."""
+        """Return the `log_length` of each content, of a chunk that of its opening: it is long whatever it says."""
         return self.records.column(
             "length",
-            lambda record: log_length(opening_of(record.content) if record.is_passage else record.content),
+            lambda record: log_length(opening_of(record.content) if record.is_chunk else record.content),
             np.float32,
         )
 

@@ -60,13 +60,13 @@ def answer_from(listed: ItemList, lines: Sequence[Evidence]) -> tuple[str, list[
 
     Where nothing counts, none is no answer: what was not said may have been done all the same.
     """
-    held = {evidence_id for item in listed.items for evidence_id in item.evidence_ids}
+    cited_ids = {evidence_id for item in listed.items for evidence_id in item.evidence_ids}
     counted = list(dict.fromkeys(ref for item in listed.items if item.counts for ref in item.evidence_ids))
     answer = listed.answer if counted or len(content_stems(listed.answer)) >= LEAST_STEMS else ""
     answer = answer if listed.items else with_citations(answer, lines)
-    held |= {lines[number - 1].evidence_id for number in cited_numbers(answer) if 0 < number <= len(lines)}
-    pool = [passage for passage in lines if passage.evidence_id in held]
-    if is_unknown(answer) or not (answer and held):
+    cited_ids |= {lines[number - 1].evidence_id for number in cited_numbers(answer) if 0 < number <= len(lines)}
+    pool = [passage for passage in lines if passage.evidence_id in cited_ids]
+    if is_unknown(answer) or not (answer and cited_ids):
         return UNKNOWN, pool
     numbers = {passage.evidence_id: number for number, passage in enumerate(pool, start=1)}
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.logistic import LogisticModel, Numbers, log_odds
+from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_record
 from langgraph_engram.retrieval.pool import fit_budget
@@ -42,9 +42,9 @@ LEAST = 0.02
 
 
 @cache
-def load_model() -> LogisticModel:
-    """Return the shipped model, which the lab's `training/messages.py` fits."""
-    return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
+def load_regression() -> LogisticRegression:
+    """Return the shipped regression, which the lab's `training/messages.py` fits."""
+    return LogisticRegression.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Statements:
         if not len(positions):
             return []
         rows = self.features(positions)
-        bearing = load_model().probability(rows)
+        bearing = load_regression().probability(rows)
         return [
             Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
             for at, chance, cosine in sorted(
@@ -80,7 +80,7 @@ class Statements:
     def said(self) -> Positions:
         """Return the positions of what people said and is so today, in the words of one sentence or few."""
         records, links = self.index.records, record_links(self.index)
-        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
+        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_chunk)
 
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""

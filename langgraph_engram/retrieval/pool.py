@@ -76,7 +76,7 @@ def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int
 
 def stands_alone(passage: Evidence) -> bool:
     """Return whether no turns can replace it: a narrative, a line, a part of a turn, or a changed record."""
-    is_part = OUTLINE in passage.routes or (passage.record is not None and passage.record.is_passage)
+    is_part = OUTLINE in passage.routes or (passage.record is not None and passage.record.is_chunk)
     return bool(passage.synthesis_id) or passage.shows_others or is_part
 
 

@@ -120,7 +120,7 @@ def first_person_query(intent: Intent) -> str:
 
 
 def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
-    """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
+    """Return what of a memory a query needs: as its parser says, else by the classifier, which knows MiniLM alone."""
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
@@ -134,9 +134,10 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
-    says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
-    it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
+    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
+    classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
+    past at all: it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability,
+    nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -167,7 +168,7 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 @cache
 def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
-    """Return a shipped model, which the lab's `training/sentences.py` fits."""
+    """Return a shipped classifier, which the lab's `training/sentences.py` fits."""
     return TextClassifier.load(dict.fromkeys(labels, LEAST_SORT), "langgraph_engram.retrieval", file)
 
 

@@ -16,7 +16,7 @@ from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
-from langgraph_engram.text.markdown import passages_of, statements_of, without_code
+from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
 from langgraph_engram.text.questions import ORDER, asks_for_earlier_state, time_question
 from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
@@ -254,8 +254,8 @@ class _Shown:
         if not passage.turns:
             yield from _without_turns(number, passage)
             return
-        if record and record.is_passage:
-            yield from _of_passage(number, passage, record)
+        if record and record.is_chunk:
+            yield from _of_chunk(number, passage, record)
             return
         if record and record.is_edited:
             correction = _of_record(number, passage)
@@ -296,7 +296,7 @@ class _Shown:
     def _said(self, turn: Turn) -> Iterator[Sentence]:
         """Yield the sentences and captions of a turn, without small talk, code and tables."""
         before = self.turns.get((turn.session_id, turn.seq - 1))
-        if passages_of(turn.text, turn.role):
+        if chunks_of(turn.text, turn.role):
             turn = turn.model_copy(update={"text": without_code(turn.text)})
         yield from (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
 
@@ -316,8 +316,8 @@ def _of_record(number: int, passage: Evidence) -> Quotable:
     return Quotable(number, passage.relevance, record.speaker, record.mentioned_at, text, place, how)
 
 
-def _of_passage(number: int, passage: Evidence, record: Record) -> Iterator[Quotable]:
-    """Yield the sentences and items of a passage of a long message; one of code alone is quoted whole."""
+def _of_chunk(number: int, passage: Evidence, record: Record) -> Iterator[Quotable]:
+    """Yield the sentences and items of a chunk of a long message; one of code alone is quoted whole."""
     text = record.content.removeprefix(f"{record.speaker}: ")
     message = _on_one_line("\n".join(turn.text for turn in passage.turns))
     stated = [said for said in map(_on_one_line, statements_of(text)) if said in message]  # headings are none

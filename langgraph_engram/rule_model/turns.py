@@ -144,7 +144,7 @@ def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sent
     prose = {
         turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())
         for turn in question.turns
-        if turn.turn_id in question.in_passages
+        if turn.turn_id in question.in_chunks
     }
     for sentence in _numbered(question):
         own = prose.get(sentence.turn.turn_id)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_turns
-from langgraph_engram.logistic import LogisticModel, Numbers, log_odds, sigmoid
+from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds, sigmoid
 from langgraph_engram.schema import Turn
 from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
 from langgraph_engram.text.questions import TurnCues, read_cues
@@ -109,9 +109,9 @@ def coherence(products: Numbers, side: int) -> Numbers:
 
 
 @cache
-def load_model(file: str = WEIGHTS_FILE) -> LogisticModel:
-    """Return a shipped model."""
-    return LogisticModel.load(FEATURES, "langgraph_engram.segmentation", file)
+def load_regression(file: str = WEIGHTS_FILE) -> LogisticRegression:
+    """Return a shipped regression."""
+    return LogisticRegression.load(FEATURES, "langgraph_engram.segmentation", file)
 
 
 def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
@@ -160,7 +160,7 @@ def peaks(probabilities: Numbers, threshold: float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class BoundaryDetector:
-    """Mark where events begin by the learned model."""
+    """Mark where events begin by the learned regression."""
 
     encoder: Encoder
 
@@ -181,7 +181,7 @@ class BoundaryDetector:
         cues = [read_cues(turn.said) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
         weight = coherence_weight(features)
-        coherence_alone = log_odds(load_model(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
+        coherence_alone = log_odds(load_regression(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
         probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)
         share = (1 - weight) * CERTAINTY_SHARE + weight
         return probabilities, peaks(probabilities, own_threshold(probabilities, share))
@@ -189,7 +189,7 @@ class BoundaryDetector:
 
 def _log_odds(features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
     """Weigh what all features say by the kinds of turns: who speaks, and whether a question follows a statement."""
-    found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]])
+    found = sharpen(load_regression().probability(features), [turn.speaker for turn in turns[1:]])
     found = sharpen(found, [later.asks and not earlier.asks for earlier, later in pairwise(cues)])
     answers = np.array([turn.role != "user" for turn in turns[1:]])
     return np.asarray(log_odds(found, CLIP) - REPLY_PENALTY * answers)

@@ -90,12 +90,12 @@ def summarize_event(
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
     """Cut turns of these tokens into buffers (start, end) of at most `limit`, or one turn (StructMem section 3.1)."""
     spans: list[tuple[int, int]] = []
-    start, held = 0, 0
+    start, tokens = 0, 0
     for position, size in enumerate(sizes):
-        if position > start and held + size > limit:
+        if position > start and tokens + size > limit:
             spans.append((start, position))
-            start, held = position, 0
-        held += size
+            start, tokens = position, 0
+        tokens += size
     return [*spans, (start, len(sizes))] if sizes else []
 
 

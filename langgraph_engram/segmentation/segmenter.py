@@ -56,7 +56,7 @@ class SessionTurns:
         return events[-1] if events and events[-1].status == "open" else None
 
     @property
-    def held(self) -> list[Turn]:
+    def open_turns(self) -> list[Turn]:
         """Return the stored turns of the open event."""
         return [turn for turn in self.stored if self.open_event and turn.turn_id in self.open_event.turn_ids]
 
@@ -88,7 +88,7 @@ class SessionTurns:
 
     def cuts(self, topics: Sequence[TurnTopic], most: int) -> list[int]:
         """Return the positions where an event begins: at each cut, and where one would hold more than `most` turns."""
-        size = len(self.held)
+        size = len(self.open_turns)
         cuts: list[int] = []
         for position, topic in enumerate(topics):
             if topic.cut or size >= most:

@@ -12,7 +12,7 @@ from langgraph_engram.segmentation.boundary_model import (
     FEATURES,
     BoundaryDetector,
     boundary_features,
-    load_model,
+    load_regression,
     peaks,
 )
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
@@ -30,7 +30,7 @@ def test_every_gap_has_a_probability(texts):
     """Whatever is said, one number in [0, 1] a gap."""
     features = boundary_features([read_cues(text) for text in texts], VECTORS[: len(texts)])
 
-    found = load_model().probability(features)
+    found = load_regression().probability(features)
 
     assert features.shape == (max(0, len(texts) - 1), len(FEATURES))
     assert np.isfinite(features).all()
@@ -44,7 +44,7 @@ def test_less_coherence_is_a_likelier_boundary():
     same = np.repeat(first, 6, axis=0)
     changed = np.vstack([np.repeat(first, 3, axis=0), np.repeat(second, 3, axis=0)])
 
-    alike, unlike = (load_model().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
+    alike, unlike = (load_regression().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
 
     assert unlike[2] > max(alike)
     assert int(np.argmax(unlike)) == 2
