@@ -33,7 +33,7 @@ LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
 """Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
-REPEATED = 0.7
+KNOWN = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
@@ -141,7 +141,7 @@ def _without_repeated_relations(records: Sequence[Record], people: Collection[st
     def adds_something(record: Record) -> bool:
         stems = set(content_stems(record.content)).difference(people)
         repeated = stems & {stem for turn_id in record.source_turn_ids for stem in stems_of_turn.get(turn_id, ())}
-        return not stems or len(repeated) < REPEATED * len(stems)
+        return not stems or len(repeated) < KNOWN * len(stems)
 
     return [record for record in records if record.kind != "relational" or adds_something(record)]
 
