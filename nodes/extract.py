@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_engram.extraction.batching import batch_events, has_chunks
-from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.extraction.extractor import Extractor, batch_events, has_chunks
 from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.extraction.records import chunk_records, join_repeats, join_stored, without_known_kinds
 from langgraph_engram.pending import pending_tasks_for

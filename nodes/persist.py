@@ -27,8 +27,7 @@ from langgraph_engram.pending import (
     stored_turns,
 )
 from langgraph_engram.schema import Pair, PendingTask, Record
-from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
-from langgraph_engram.segmentation.rebase import rebase
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, rebase
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex

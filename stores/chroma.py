@@ -9,6 +9,7 @@ another process's commits are seen; an embedded store has one process.
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,8 +23,7 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.index import IndexCache, ScopeIndex
 from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
 from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash
@@ -123,11 +123,15 @@ class ChromaStore:
                 self._hold(scope, after.with_unsearched(PENDING_TASKS, (), changes.completed), before=index)
                 failed.pop_all()
 
-    def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
+    def index(self, scope: Scope, revision: str | None = None, moment: datetime | None = None) -> ScopeIndex:
         """Return everything of a scope, ready for search: as of a revision where it is still here, else as of now.
 
-        Now is after the last commit of any process.
+        Now is after the last commit of any process. Of a moment it is what the scope held then.
         """
+        index = self._index(scope, revision)
+        return index.as_of(moment) if moment else index
+
+    def _index(self, scope: Scope, revision: str | None) -> ScopeIndex:
         self._require_open()
         if revision and (version := self._cache.version(scope, revision)):
             return version

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from langgraph_engram.extraction.batching import as_read
+from langgraph_engram.extraction.extractor import as_read
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import DateOrder, Event, Interval, Prompt, Record, Turn
 from langgraph_engram.settings import ExtractSettings

@@ -6,7 +6,7 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Literal, get_args
 
@@ -55,7 +55,13 @@ def mark_lasting(
         for session_id in {turn.session_id for turn in turns}
     }
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
-    own = {turn_id for turn_id, turn in said.items() if _is_users_own(turn, people[turn.session_id], user_id)}
+    # the user is the only person of a session, or the one of the user's name
+    names = (user_id.casefold(), "user")
+    own = {
+        turn_id
+        for turn_id, turn in said.items()
+        if people[turn.session_id] <= {turn.speaker} or turn.speaker.casefold() in names
+    }
     quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in said.items()}
     marked = {
         record.record_id: record if _rests_on(record, own) else record.model_copy(update={"lasting": None})
@@ -80,11 +86,6 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
     if asks or probabilities[-1] < THRESHOLD:
         return None
     return LABELS[1 + int(np.argmax(probabilities[1:-1]))]
-
-
-def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
-    """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:

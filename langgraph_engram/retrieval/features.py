@@ -33,8 +33,8 @@ IMAGE_WEIGHT = 0.15
 """Subtracted from records of what an image shows."""
 ASSISTANT_PENALTY = 0.8
 """Subtracted from an assistant's words, unless the query asks for them."""
-LINKS, COVERED = "links", "covered"
-"""Names of what is computed once of each version of an index."""
+LINKS = "links"
+"""The name of the links among what is computed once of each version of an index."""
 MAX_CITED_TURNS = 3
 """Turns that a record may cite and still stand for each of them in a search."""
 IMAGE_MARKER = " shares an image: "
@@ -71,11 +71,6 @@ class RecordLinks:
             label = "mentions_speaker"
             asks = asks & ~self.records.column(label, lambda record: mentions_speaker(record.content), np.bool_)
         return asks
-
-    @cached_property
-    def is_image(self) -> Flags:
-        """Return which records say what an image shows."""
-        return self.records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_)
 
     @cached_property
     def is_assistant(self) -> Flags:
@@ -143,20 +138,8 @@ class RecordLinks:
         return self.turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_)
 
     @cached_property
-    def turn_length(self) -> Scores:
-        """Return the `log_length` of each turn."""
-        return self.turns.column("length", lambda turn: log_length(turn.text), np.float32)
-
-    @cached_property
     def narrated(self) -> tuple[Positions, Positions]:
         """Return covered records, and the syntheses that cover them, the first synthesis first."""
-        kept = self.syntheses.derived
-        if COVERED not in kept:
-            kept[COVERED] = self._covered()
-        found: tuple[Positions, Positions] = kept[COVERED]
-        return found
-
-    def _covered(self) -> tuple[Positions, Positions]:
         pairs = [
             (position, number)
             for number, synthesis in enumerate(self.syntheses.items)
@@ -190,7 +173,7 @@ def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> S
     flags = [
         (SPEAKER_WEIGHT, spoken_by(links.records, intent.speakers)),
         (-question_weight, links.is_question),
-        (-IMAGE_WEIGHT, links.is_image),
+        (-IMAGE_WEIGHT, links.records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_)),
     ]
     if (holds_answer := links.answer_types.get(expected)) is not None:
         flags.append((CONTENT_WEIGHT if expected in ("content", "advice") else ANSWER_WEIGHT, holds_answer))
@@ -209,7 +192,7 @@ def turn_preferences(links: RecordLinks, intent: Intent, question_weight: float)
     """Add up what speaks for and against each turn beside its topic, as n scores on the same scale."""
     return np.asarray(
         SPEAKER_WEIGHT * spoken_by(links.turns, intent.speakers)
-        + LENGTH_WEIGHT * links.turn_length
+        + LENGTH_WEIGHT * links.turns.column("length", lambda turn: log_length(turn.text), np.float32)
         - question_weight * links.turn_asks
         - ASSISTANT_PENALTY * (links.turns.from_assistant & (not intent.needs_assistant))
     )

@@ -199,7 +199,7 @@ def format_record(
         candidate,
         record.record_id,
         text,
-        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        record=record.model_copy(update={"conflicts_with": [other.record_id for other in shown.conflicts]}),
         turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
 
@@ -229,10 +229,6 @@ def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any
         relevance=candidate.relevance,
         **shown,
     )
-
-
-def _with_conflicts(record: Record, others: list[str]) -> Record:
-    return record if record.conflicts_with == others else record.model_copy(update={"conflicts_with": others})
 
 
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:

@@ -21,10 +21,10 @@ from langgraph_engram.temporal.patterns import (
     WHICH,
     WHICHES,
     Rules,
+    Utterance,
     led_by,
     read_weekday,
 )
-from langgraph_engram.temporal.tense import Utterance
 
 CENTURY = 100
 PIVOT = 50

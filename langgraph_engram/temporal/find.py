@@ -15,8 +15,7 @@ from itertools import chain
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
 from langgraph_engram.temporal import dates, relative
 from langgraph_engram.temporal.datetimes import DAYS_OF_A_WEEK, Granularity, Period, format_interval, wall_time
-from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules
-from langgraph_engram.temporal.tense import Utterance
+from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules, Utterance
 
 RULES: tuple[Rules, ...] = (
     *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),

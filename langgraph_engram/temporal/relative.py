@@ -20,11 +20,11 @@ from langgraph_engram.temporal.patterns import (
     WEEKDAY,
     WHICH,
     Rules,
+    Utterance,
     led_by,
     read_amount,
     read_weekday,
 )  # fmt: skip
-from langgraph_engram.temporal.tense import Utterance
 
 UNIT_RULES = Rules(
     "yesterday today tomorrow tonight morning afternoon evening day days night nights week weeks weekend weekends "

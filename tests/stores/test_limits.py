@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores import index_cache, snapshots
+from langgraph_engram.stores import index, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.rows import Rows
@@ -27,7 +27,7 @@ def test_without_room_one_scope_is_held_and_nothing_is_lost(
     tmp_path, encoder, changes, turn, monkeypatch, location, most_scopes, memory_mb
 ):
     """The index of the scope used before is freed, and comes back with what was committed."""
-    monkeypatch.setattr(index_cache, "MAX_SCOPES", most_scopes)
+    monkeypatch.setattr(index, "MAX_SCOPES", most_scopes)
     place = location if location == "memory:" else tmp_path / location
     store = open_store(place, encoder, settings=StorageSettings(memory_limit_mb=memory_mb))
     for scope in SCOPES:
