@@ -28,8 +28,7 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
-from langgraph_engram.llm.chat import ChatSettings
-from langgraph_engram.llm.factory import open_model
+from langgraph_engram.llm.chat import ChatSettings, open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import Settings, StorageSettings

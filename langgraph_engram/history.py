@@ -71,12 +71,9 @@ def show(
         records = profile_of(index, PROFILE_TOKENS).records
         return [item for item in records if matches.records[index.records.position(item.record_id)]][:limit]
     items: KindIndex[Any] = getattr(index, kind)
-    order = items.order()
-    if kind in ("turns", "records"):
-        order = order[(matches.turns if kind == "turns" else matches.records)[order]]
-        chosen = [items.items[position] for position in order]
-    else:
-        chosen = [items.items[position] for position in order if matches.has(items.items[position])]
+    by_column = kind in ("turns", "records")
+    fulfils = getattr(matches, kind) if by_column else [matches.has(item) for item in items.items]
+    chosen = [items.items[position] for position in items.order() if fulfils[position]]
     return chosen[-limit if limit else 0 :]
 
 

@@ -3,8 +3,8 @@
 import pytest
 from langchain_core.messages import AIMessageChunk
 
+from langgraph_engram.runner import stream_updates
 from langgraph_engram.schema import Intent
-from langgraph_engram.streaming import stream_updates
 
 
 def parts_of(step, *chunks, breadth="narrow"):

@@ -36,10 +36,9 @@ MOST_QUOTED = 0.5
 
 
 @cache
-def load_classifier() -> TextClassifier[str]:
+def load_classifier() -> TextClassifier:
     """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
-    labels = (*LABELS, LASTS)
-    return TextClassifier.load(dict.fromkeys(labels, THRESHOLD), "langgraph_engram.extraction", WEIGHTS_FILE)
+    return TextClassifier.load((*LABELS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_lasting(
