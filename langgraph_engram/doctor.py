@@ -114,12 +114,13 @@ class Doctor:
     def _examine(self, scope: Scope, mends_links: bool) -> None:
         self._check_index(scope)
         self._check_checkpoints(scope)
+        saver = self.checkpointer
         with self.store.writing(scope):
             for _ in range(MAX_ROUNDS if mends_links else 1):
                 found, changes = ScopeExamination(
                     self.store.index(scope),
                     self.store.pending_tasks(scope),
-                    lambda run_id: self._is_saved(scope, run_id),
+                    lambda run_id: saver is not None and saver.get_tuple(thread_of(run_id, scope)) is not None,
                     self.settings.verify,
                 ).run()
                 for check, ids in found.items():
@@ -130,9 +131,6 @@ class Doctor:
                     self.store.commit(scope, changes)
                 if changes.removed:
                     self.store.secure_delete(scope)
-
-    def _is_saved(self, scope: Scope, run_id: str) -> bool:
-        return self.checkpointer is not None and self.checkpointer.get_tuple(thread_of(run_id, scope)) is not None
 
     def _check_index(self, scope: Scope) -> None:
         """Compare the index that searches are served from with what is stored."""

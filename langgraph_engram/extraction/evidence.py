@@ -358,13 +358,12 @@ def _support(
 
 def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
     """Return the first of `numbers`, in digits, that is not among those said, written plainly; empty if all are."""
-    return next((number for number in numbers if not _is_number_said(plain_number(number), said)), "")
-
-
-def _is_number_said(number: str, said: Collection[str]) -> bool:
-    """Return whether a number was said: as it is, as the two digits of a year, or as a full hour on a clock."""
-    of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
-    return number in said or of_year in said or not number.strip("0")
+    for number in numbers:  # a year may be said by its last two digits, and a full hour has no minutes
+        plain = plain_number(number)
+        of_year = plain[2:] if len(plain) == YEAR_DIGITS and plain.isdigit() else plain
+        if plain.strip("0") and plain not in said and of_year not in said:
+            return number
+    return ""
 
 
 def sentences_of(turns: Sequence[Turn]) -> list[SentenceSupport]:

@@ -78,15 +78,6 @@ class RecordLinks:
         return np.append(self.turns.from_assistant, False)[self.turn]
 
     @cached_property
-    def length(self) -> Scores:
-        """Return the `log_length` of each content, of a chunk that of its opening: it is long whatever it says."""
-        return self.records.column(
-            "length",
-            lambda record: log_length(opening_of(record.content) if record.is_chunk else record.content),
-            np.float32,
-        )
-
-    @cached_property
     def answer_types(self) -> Mapping[AnswerType, Flags]:
         """Return which records hold each type of answer; names of speakers, in nearly every record, answer nothing."""
         people = frozenset(word for name in self.turns.speakers for word in words(name))
@@ -182,7 +173,8 @@ def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> S
     if time and time.start and time.end:  # one that is open on one side ("since May") prefers nothing
         mentioned = links.records.mentioned_local_time
         flags.append((MENTION_TIME_WEIGHT, overlap(mentioned, mentioned, time)))
-    preference = LENGTH_WEIGHT * links.length
+    length: Scores = links.records.column("length", _length_of, np.float32)
+    preference = LENGTH_WEIGHT * length
     for share, holds in flags:
         preference += np.float32(share) * holds
     return preference
@@ -206,6 +198,11 @@ def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
 def log_length(text: str) -> float:
     """Return how much a text says: ln(1 + characters / 100)."""
     return log1p(len(text) / LENGTH_UNIT)
+
+
+def _length_of(record: Record) -> float:
+    """Return the `log_length` of a record, of a chunk that of its opening: it is long whatever it says."""
+    return log_length(opening_of(record.content) if record.is_chunk else record.content)
 
 
 def _has_number(text: str) -> bool:

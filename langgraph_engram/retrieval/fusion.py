@@ -146,16 +146,13 @@ class Fusion:
     def _preference(self) -> Scores:
         return preferences(self._links, self.intent, self.question_weight)
 
-    @cached_property
-    def _parts(self) -> dict[str, Scores]:
-        return {**self._routes, "preference": self._preference}
-
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
         turn = at - len(self.index.records)
         if turn >= 0:
             return Candidate("turn", turn, score, {"turn": float(self.scores.turns[turn])})
-        routes = {name: float(part[at]) for name, part in self._parts.items()}
+        parts = {**self._routes, "preference": self._preference}
+        routes = {name: float(part[at]) for name, part in parts.items()}
         return Candidate("record", at, score, routes, tuple(joined))
 
     def _repeats_query(self, at: int) -> bool:

@@ -65,16 +65,11 @@ class Scheduler:
         covered = {record.record_id for job in jobs for record in job.records}
         for session_id in session_ids:
             closed = is_closed(index, session_id)
-            buffer = self.buffer(index, session_id, closed=closed)
+            buffer = [*(_waiting_records(index, session_id) if closed else ()), *uncovered_records(index, session_id)]
             parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
             covered.update(record.record_id for part in parts for record in part)
             jobs += [SynthesisJob(tuple(part)) for part in parts]
         return jobs
-
-    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
-        """Return what a session has to summarize: what no synthesis covers, and what has waited for it once it ends."""
-        waiting = _waiting_records(index, session_id) if closed else []
-        return [*waiting, *uncovered_records(index, session_id)]
 
     def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
         """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
