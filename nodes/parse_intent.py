@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import Numbers, TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
