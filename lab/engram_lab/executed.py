@@ -37,18 +37,23 @@ def executed(call: Callable[[], object]) -> list[str]:
     return sorted(file for file in seen if Path(file).is_relative_to(PACKAGE))
 
 
+def modules_of_calls() -> dict[str, list[str]]:
+    """Return the files that a second `recall` and a second `remember` execute, by the name of the call."""
+    said = {"role": "user", "content": SECOND}
+    with Memory("memory:", "rules", encoder="hashing") as memory:
+        memory.remember([{"role": "user", "content": FIRST}], user_id="ana", session_id="first")
+        memory.recall("Where does my sister live?", user_id="ana")
+        return {
+            "recall": executed(lambda: memory.recall("Where does my sister work now?", user_id="ana")),
+            "remember": executed(
+                lambda: memory.remember([said], user_id="ana", session_id="second", close_session=True)
+            ),
+        }
+
+
 def main() -> None:
     """Print the files of each call, and how many."""
-    memory = Memory("memory:", "rules", encoder="hashing")
-    memory.remember([{"role": "user", "content": FIRST}], user_id="ana", session_id="first")
-    memory.recall("Where does my sister live?", user_id="ana")
-    for name, call in {
-        "recall": lambda: memory.recall("Where does my sister work now?", user_id="ana"),
-        "remember": lambda: memory.remember(
-            [{"role": "user", "content": SECOND}], user_id="ana", session_id="second", close_session=True
-        ),
-    }.items():
-        files = executed(call)
+    for name, files in modules_of_calls().items():
         print(f"{name}: {len(files)} modules", *(f"  {Path(file).relative_to(PACKAGE)}" for file in files), sep="\n")
 
 
