@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.segmentation import boundary_model
-from langgraph_engram.segmentation.boundary_model import (
+from langgraph_engram.segmentation import segmenter
+from langgraph_engram.segmentation.segmenter import (
     FEATURES,
     BoundaryDetector,
+    LearnedSegmenter,
     boundary_features,
     load_regression,
     peaks,
 )
-from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.text.questions import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
@@ -109,7 +109,7 @@ def test_where_subjects_are_far_apart_coherence_decides(track, turn, monkeypatch
     ]
 
     assert [topic.cut for topic in track(chat, [])] == [False, False, False, True, False, False]
-    monkeypatch.setattr(boundary_model, "MIN_CONTRAST", 2.0)
+    monkeypatch.setattr(segmenter, "MIN_CONTRAST", 2.0)
     assert not track(chat, [])[3].cut
 
 

@@ -22,12 +22,7 @@ from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.logistic import LogisticRegression, Numbers
-from langgraph_engram.segmentation.boundary_model import (
-    COHERENCE_WEIGHTS_FILE,
-    FEATURES,
-    WEIGHTS_FILE,
-    boundary_features,
-)
+from langgraph_engram.segmentation.segmenter import COHERENCE_WEIGHTS_FILE, FEATURES, WEIGHTS_FILE, boundary_features
 from langgraph_engram.text.questions import read_cues
 
 SEEDS = (3, 4, 5)
