@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
@@ -53,7 +53,6 @@ MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
 LEAST_SORT = 0.5
 """The probability from which a query is of a sort."""
-T = TypeVar("T", bound=str)
 
 
 def truncate_query(query: str) -> str:
@@ -125,7 +124,7 @@ def first_person_query(intent: Intent) -> str:
 
 
 def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
-    """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
+    """Return what of a memory a query needs: as its parser says, else by the classifier, which knows MiniLM alone."""
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
@@ -139,9 +138,9 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
-    says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
-    it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
+    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
+    classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
+    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -171,9 +170,9 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 
 @cache
-def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
-    """Return a shipped model, which the lab's `training/sentences.py` fits."""
-    return TextClassifier.load(dict.fromkeys(labels, LEAST_SORT), "langgraph_engram.retrieval", file)
+def _load(labels: tuple[str, ...], file: str) -> TextClassifier:
+    """Return a shipped classifier, which the lab's `training/sentences.py` fits."""
+    return TextClassifier.load(labels, "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:
