@@ -44,7 +44,7 @@ class Synthesize:
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and complete their tasks."""
         scope, run_id = state["request"].scope, state["run_id"]
-        index, pending = self.store.index(scope), self.store.pending_tasks(scope)
+        index, pending = self.store.index(scope).as_of(None), self.store.pending_tasks(scope)
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
         jobs = self.scheduler.jobs(index, sessions)
         writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)

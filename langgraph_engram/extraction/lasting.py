@@ -6,14 +6,14 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import Numbers, TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
@@ -22,7 +22,7 @@ from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "lasting_weights.json"
-KINDS: tuple[Lasting, ...] = get_args(Lasting)
+LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
 THRESHOLD = 0.45
@@ -36,10 +36,9 @@ MOST_QUOTED = 0.5
 
 
 @cache
-def load_model() -> TextClassifier[str]:
-    """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
-    labels = (*KINDS, LASTS)
-    return TextClassifier.load(dict.fromkeys(labels, THRESHOLD), "langgraph_engram.extraction", WEIGHTS_FILE)
+def load_classifier() -> TextClassifier:
+    """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
+    return TextClassifier.load((*LABELS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_lasting(
@@ -55,7 +54,13 @@ def mark_lasting(
         for session_id in {turn.session_id for turn in turns}
     }
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
-    own = {turn_id for turn_id, turn in said.items() if _is_users_own(turn, people[turn.session_id], user_id)}
+    # the user is the only person of a session, or the one of the user's name
+    names = (user_id.casefold(), "user")
+    own = {
+        turn_id
+        for turn_id, turn in said.items()
+        if people[turn.session_id] <= {turn.speaker} or turn.speaker.casefold() in names
+    }
     quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in said.items()}
     marked = {
         record.record_id: record if _rests_on(record, own) else record.model_copy(update={"lasting": None})
@@ -65,7 +70,7 @@ def mark_lasting(
     as_said = [record for record in unmarked if _is_as_said(record, quotations[record.source_turn_ids[-1]])]
     if as_said and encoder.name == VECTOR_SPACE:
         texts = [own_words(record.content, record.speaker) for record in as_said]
-        found = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
+        found = load_classifier().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
         for record, text, row in zip(as_said, texts, found, strict=True):
             kind = _kind(row, asks=begins_question(text)) if _rests_on(record, own) else None
             significance = round(MOST_SIGNIFICANT * float(row[-1]), 2)
@@ -79,12 +84,7 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
         return "instruction"
     if asks or probabilities[-1] < THRESHOLD:
         return None
-    return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
-
-
-def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
-    """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
+    return LABELS[1 + int(np.argmax(probabilities[1:-1]))]
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:
