@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import ensure_embeddings
@@ -119,10 +119,26 @@ def _chroma(encoder: Encoder, folder: str) -> Contender:
     )
 
 
+def _rank_bm25(_: Encoder, __: str) -> Contender:
+    """Words alone: rank-bm25, whose index is made anew once something was added."""
+    from rank_bm25 import BM25Okapi
+
+    texts: list[str] = []
+    made: dict[int, Any] = {}
+
+    def search(query: str) -> list[str]:
+        if len(texts) not in made:
+            made[len(texts)] = BM25Okapi([text.casefold().split() for text in texts])
+        return list(made[len(texts)].get_top_n(query.casefold().split(), texts, FOUND_AMONG))
+
+    return Contender(texts.extend, search)
+
+
 OTHERS: dict[str, tuple[Callable[[Encoder, str], Contender], str, str]] = {
     "langmem": (_langmem, "langmem", "langmem"),
     "mem0": (_mem0, "mem0", "mem0ai"),
     "chroma": (_chroma, "chromadb", "chromadb"),
+    "rank-bm25": (_rank_bm25, "rank_bm25", "rank-bm25"),
 }
 """What can be compared with: how it is opened, its module, and the package that brings it."""
 

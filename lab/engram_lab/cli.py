@@ -207,7 +207,8 @@ def speed(
     context: typer.Context,
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
     against: Annotated[
-        str | None, _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma.")
+        str | None,
+        _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
     ] = None,
     preset: Preset = None,
     encoder: EncoderName = None,

@@ -46,11 +46,9 @@ class Opener:
         """Return what is chosen by options, by variables or by default."""
         return resolve(None, model, preset, None, dataset, environment=self.variables)
 
-    def settings(
-        self, preset: str | None, without: Sequence[str] | None = None, dataset: str | None = None
-    ) -> Settings:
+    def settings(self, preset: str | None, without: Sequence[str] | None = None, data: str | None = None) -> Settings:
         """Return the settings that a preset has for a data set, without some parts."""
-        return left_out(self.configuration(preset=preset, dataset=dataset).settings, without or ())
+        return left_out(self.configuration(preset=preset, dataset=data).settings, without or ())
 
     def model(self, name: str | None, **chat: object) -> Model:
         """Open a model."""

@@ -150,11 +150,11 @@ def test_speed_is_compared_with_others(engram, monkeypatch):
     monkeypatch.setattr(against, "QUESTIONS", 5)
     options = ["bench", "speed", "--records", "40", "--encoder", "hashing", "--json"]
 
-    code, document, _ = engram(*options, "--against", "langmem,chroma")
+    code, document, _ = engram(*options, "--against", "langmem,chroma,rank-bm25")
 
     figures = json.loads(document)
     assert (code, figures["texts"], figures["questions"]) == (0, 40, 5)
-    for name in ("engram", "langmem", "chroma"):
+    for name in ("engram", "langmem", "chroma", "rank-bm25"):
         assert figures[name]["found"] == 1
         assert figures[name]["store"]["cpu_p50_ms"] >= 0
 
