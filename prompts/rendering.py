@@ -22,16 +22,20 @@ from langgraph_engram.text.sentences import ends_asking, question_at_end, split_
 from langgraph_engram.text.tokens import content_stems
 
 TAG = re.compile(
-    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>", re.IGNORECASE
+    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>|"
+    r"<[\s/]*(?:\w+:)?(?:system|user|human|assistant|model|think|thought|reason|tool|function|invoke|instruct|im_|s\s*>)",
+    re.IGNORECASE,
 )
-"""Where one of our tags begins, or a token by which templates of chat models separate who speaks."""
-BRACKETS = str.maketrans(dict.fromkeys("<\ufe64\uff1c", "\u2039"))
+"""Where one of our tags begins, or one by which chat models are told who speaks, thinks or calls a tool."""
+BRACKETS = str.maketrans(dict.fromkeys("<\u226e\ufe64\uff1c", "\u2039"))
 """Opening brackets of tags, and what stands in their place where a tag is neutralised."""
-INSTRUCTION = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
+INSTRUCTION = re.compile(r"(\[)/?INST\]", re.IGNORECASE)
 """The token of templates that stands in square brackets."""
-INVISIBLE = re.compile(r"[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
-"""Characters that a reader does not see, and that would hide a tag."""
-NUMBER = re.compile(r"(?<!\w)\[(\s*\d+(?:\s*[,;]\s*\d+)*\s*)\]")
+OPENING = re.compile(r"[<\[\u226e\ufe47\ufe64\uff1c\uff3b]")
+"""What may begin a tag or a number."""
+BLANKS = frozenset("\u115f\u1160\u2800")
+"""Letters and signs that show nothing."""
+NUMBER = re.compile(r"(\[)\s*\d+(?:\s*[,;]\s*\d+)*\s*(\])")
 """A number as lines and sentences of a prompt have it."""
 Position = tuple[float, str, int, str]
 """When and where something was said: seconds, session, position in it, and an id for ties."""
@@ -142,8 +146,7 @@ def inside(tag: str, text: str) -> str:
 
 def plain(text: str) -> str:
     """Quote text on one line, without our tags and without numbers that could pass for ours."""
-    shown = one_line(text)
-    return NUMBER.sub("\uff3b\\1\uff3d", shown) if "[" in shown else shown
+    return " ".join(as_data(text).split())
 
 
 def quoted(text: str) -> str:
@@ -168,16 +171,48 @@ def speaker_name(name: str) -> str:
 
 def _as_written(text: str) -> str:
     """Quote text with its lines; none but the first stands where a line of the prompt begins."""
-    return NUMBER.sub("\uff3b\\1\uff3d", "\n    ".join(without_tags(text).splitlines()))
+    return "\n    ".join(as_data(text).splitlines())
+
+
+def as_data(text: str) -> str:
+    """Return a text in which a lenient reader finds none of our tags, and no number that could pass for ours."""
+    return _with_wide_brackets(without_tags(text), NUMBER)
 
 
 def without_tags(text: str) -> str:
     """Return a text in which a lenient reader finds none of our tags: where one would, its brackets are replaced."""
-    if text.isascii() and "<" not in text and "[" not in text:
+    if not OPENING.search(text):
         return text
-    seen = INVISIBLE.sub("", text)
-    seen = seen if seen.isascii() else unicodedata.normalize("NFKC", seen)
-    return INSTRUCTION.sub("\uff3b", text.translate(BRACKETS) if TAG.search(seen) else text)
+    return _with_wide_brackets(text.translate(BRACKETS) if TAG.search(_visible(text)[0]) else text, INSTRUCTION)
+
+
+def _with_wide_brackets(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with wide brackets in place of those that a pattern names where a lenient reader finds it."""
+    if not OPENING.search(text):
+        return text
+    seen, places = _visible(text)
+    marks = list(text)
+    for match in pattern.finditer(seen):
+        for group, bracket in zip(range(1, 1 + pattern.groups), "\uff3b\uff3d", strict=False):
+            marks[places[match.start(group)]] = bracket
+    return "".join(marks)
+
+
+def _visible(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text as a lenient reader sees it, and the place of each of its characters: wide ones are narrow ones.
+
+    Characters that show nothing, or that combine with the one before, would hide a tag or a number.
+    """
+    if text.isascii():
+        return text, range(len(text))
+    found = [(mark, place) for place, wide in enumerate(text) for mark in unicodedata.normalize("NFKD", wide)]
+    seen = [(mark, place) for mark, place in found if not _is_hidden(mark)]
+    return "".join(mark for mark, _ in seen), [place for _, place in seen]
+
+
+def _is_hidden(mark: str) -> bool:
+    kind = unicodedata.category(mark)
+    return kind.startswith("M") or kind == "Cf" or mark in BLANKS
 
 
 @dataclass(frozen=True)

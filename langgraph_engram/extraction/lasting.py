@@ -5,8 +5,7 @@ regressions over the sentence's embedding and over the words and pairs of words 
 sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
-import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Literal, get_args
 
@@ -17,7 +16,9 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import Numbers, TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.questions import begins_question
+from langgraph_engram.text.quotation import Voiced, voiced_sentences
 from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
@@ -29,10 +30,8 @@ THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-QUOTATION = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|[\"“][^\"“”]*[\"”]", re.DOTALL | re.MULTILINE)
-"""What somebody quotes or pastes: a block of code, a line of a reply, a text between quotation marks."""
-MOST_QUOTED = 0.5
-"""Share of a sentence that a quotation inside it may take up."""
+UNNAMED = "user"
+"""The speaker of a message without a name: its role."""
 
 
 @cache
@@ -47,30 +46,67 @@ def mark_lasting(
 ) -> list[Record]:
     """Return records with the significance of what people said, and with the kinds of what the user did.
 
-    What a model has marked stays marked, of what the user said. Records in the words of a speaker are classified, if
+    What a model has marked stays marked, of what the user said in their own voice; an instruction in their very words,
+    which is shown with every query, only where these words last. Records in the words of a speaker are classified, if
     the encoder is MiniLM. `turns` are those that the records were extracted from.
     """
-    people = {
-        session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
-        for session_id in {turn.session_id for turn in turns}
-    }
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
-    own = {turn_id for turn_id, turn in said.items() if _is_users_own(turn, people[turn.session_id], user_id)}
-    quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in said.items()}
-    marked = {
-        record.record_id: record if _rests_on(record, own) else record.model_copy(update={"lasting": None})
-        for record in records
-    }
-    unmarked = [record for record in marked.values() if not record.lasting and _rests_on(record, said)]
-    as_said = [record for record in unmarked if _is_as_said(record, quotations[record.source_turn_ids[-1]])]
-    if as_said and encoder.name == VECTOR_SPACE:
-        texts = [own_words(record.content, record.speaker) for record in as_said]
-        found = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
-        for record, text, row in zip(as_said, texts, found, strict=True):
-            kind = _kind(row, asks=begins_question(text)) if _rests_on(record, own) else None
-            significance = round(MOST_SIGNIFICANT * float(row[-1]), 2)
-            marked[record.record_id] = record.model_copy(update={"lasting": kind, "significance": significance})
-    return [marked[record.record_id] for record in records]
+    own, voices = _own_turns(said.values(), index, user_id), _own_voices(records, said)
+    users = {record.record_id for record in records if record.record_id in voices and _rests_on(record, own)}
+    marked = [
+        record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in records
+    ]
+    unsure = [record for record in marked if record.record_id in voices and record.lasting in (None, "instruction")]
+    classified = _classify(list(filter(_is_as_said, unsure)), encoder)
+    instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
+
+    def with_kind(record: Record) -> Record:
+        found = classified.get(record.record_id, record)
+        is_users = record.record_id in users and voices[record.record_id].introduction in ("", *instructions)
+        return found if is_users else found.model_copy(update={"lasting": None})
+
+    return list(map(with_kind, marked))
+
+
+def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
+    """Return records by id with their kind and significance; an instruction that lasts at all stays one."""
+    if not records or encoder.name != VECTOR_SPACE:
+        return {}
+    texts = [own_words(record.content, record.speaker) for record in records]
+    rows = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in records]))
+    classified: dict[str, Record] = {}
+    for record, text, row in zip(records, texts, rows, strict=True):
+        kind = _kind(row, asks=begins_question(text))
+        significance = record.significance if record.lasting else round(MOST_SIGNIFICANT * float(row[-1]), 2)
+        update = {"lasting": kind and (record.lasting or kind), "significance": significance}
+        classified[record.record_id] = record.model_copy(update=update)
+    return classified
+
+
+def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:
+    """Return the sentence that each record of some turns tells, by its id, without those that are quoted."""
+    messages = {turn_id: _by_words(turn) for turn_id, turn in said.items()}
+    telling = [record for record in records if _rests_on(record, said) and not record.is_passage]
+    told = {record.record_id: _told_by(record, messages[record.source_turn_ids[-1]]) for record in telling}
+    return {record_id: sentence for record_id, sentence in told.items() if sentence.is_own}
+
+
+def _by_words(turn: Turn) -> dict[tuple[str, ...], Voiced]:
+    """Return the sentences of a turn by their words as records have them; what is quoted, and said as well, is said."""
+    found: dict[tuple[str, ...], Voiced] = {}
+    for sentence in voiced_sentences(turn.text):
+        resolved = resolve_times(sentence.text, turn.said_at, turn.date_order)
+        key = tuple(words(own_words(f"{turn.speaker}: {resolved}", turn.speaker)))
+        found[key] = sentence if sentence.is_own else found.get(key, sentence)
+    return found
+
+
+def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voiced:
+    """Return the sentence that a record tells: the one in its words, or else in the most of them."""
+    told = tuple(words(own_words(record.content, record.speaker)))
+    if told in sentences or not sentences:
+        return sentences.get(told, Voiced(record.content))
+    return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
 
 
 def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
@@ -82,9 +118,18 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
     return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
 
 
-def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
-    """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
+def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:
+    """Return the ids of what the user said: under their own name, or else without a name, or else the only person.
+
+    A name that only looks like theirs, or like none, is another's, and so is any once the user has spoken as themself.
+    """
+    own = {name for name in index.turns.people if name.casefold() == user_id.casefold()}
+    names: dict[str, set[str]] = {}
+    for session_id in {turn.session_id for turn in turns}:
+        people = {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+        is_only = len(people) == 1 and own.union({UNNAMED}).isdisjoint(index.turns.people)
+        names[session_id] = people & own or people & {UNNAMED} or (people if is_only else set())
+    return {turn.turn_id for turn in turns if turn.speaker in names[turn.session_id]}
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:
@@ -92,17 +137,7 @@ def _rests_on(record: Record, turns: Collection[str]) -> bool:
     return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in turns
 
 
-def _is_as_said(record: Record, quotations: Sequence[Sequence[str]]) -> bool:
-    """Return whether a record is in the speaker's words: no quotation, mostly, nor part of one, and not nothing."""
+def _is_as_said(record: Record) -> bool:
+    """Return whether a record is in the speaker's words, and not without any."""
     own = own_words(record.content, record.speaker)
-    said = words(own)
-    if own == record.content or not said:
-        return False
-    return not any(
-        _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said))
-        for quoted in quotations
-    )
-
-
-def _holds(text: Sequence[str], part: Sequence[str]) -> bool:
-    return bool(part) and f" {' '.join(part)} " in f" {' '.join(text)} "
+    return own != record.content and bool(words(own))

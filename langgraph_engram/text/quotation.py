@@ -1,0 +1,71 @@
+"""Tell what somebody says in their own voice from what they quote or paste, by the structure of a message alone.
+
+No word is looked at. What is quoted stands between quotation marks, tags or rules, in a block of code, behind ">",
+below the head of a mail or the heading of a page, or in lines that each begin with a name. What stands below a line
+that ends with a colon is as much the speaker's own as that line.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import words
+
+MOST_QUOTED = 0.5
+"""Share of a sentence that a quotation inside it may take up."""
+MAX_CACHED_TEXTS = 512
+PASTED = re.compile(
+    r"""
+    ```.*?(?:```|\Z) | ^[ \t]*~~~.*?(?:^[ \t]*~~~|\Z)                       # blocks of code
+    | ^[ \t]*>[^\n]*                                                        # lines of a reply
+    | (?<!\w)["“„«][^"“”„«»]*(?:["“”»]|\Z) | (?<!\w)['‘](?=\w)[^\n]{1,300}?['’](?!\w)
+    | (?<!\w)<(?P<tag>[a-z][\w-]*)(?=[\s/>])[^<>\n]*>.*?(?:</(?P=tag)\s*>|\Z)
+    | \[(?P<code>[a-z]\w*)[^\[\]\n]{0,80}\].{0,2000}?\[/(?P=code)\]
+    | ^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})(?:.*^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$|.*\Z)
+    | (?:^(?:\[[^\]\n]{1,40}\][ ]?)?[^\W\d_][\w .'’-]{0,39}:[ \t]+\S[^\n]*(?:\n|\Z)){2,}(?:[ \t]*\n.*\Z)?
+    | (?<=\n)\#{1,6}[ \t][^\n]*\n.*\Z                                       # a page below something else
+    | (?<=[:：])[ \t]*\n\s*(?!```|~~~|\s)(?P<introduced>.*)\Z
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Voiced:
+    """A sentence of a message, and whose words it holds."""
+
+    text: str
+    is_own: bool = True
+    introduction: str = ""
+    """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def voiced_sentences(text: str) -> tuple[Voiced, ...]:
+    """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
+    sentences = split_sentences(text)
+    voices = list(_voices(text))
+    if not any(voices):
+        return tuple(map(Voiced, sentences))
+    found: list[Voiced] = []
+    introduction, position = "", 0
+    for sentence in sentences:
+        own = voices[position : (position := position + len(words(sentence)))]
+        if "introduced" in own:
+            introduction = introduction or (found[-1].text if found else "")
+            found.append(Voiced(sentence, introduction=introduction))
+        else:
+            found.append(Voiced(sentence, sum(map(bool, own)) <= MOST_QUOTED * len(own)))
+    return tuple(found)
+
+
+def _voices(text: str) -> Iterator[str]:
+    """Yield of each word whether it is pasted, introduced, or, an empty text, said by the speaker."""
+    end = 0
+    for match in PASTED.finditer(text):
+        yield from ("" for _ in words(text[end : match.start()]))
+        yield from ("introduced" if match["introduced"] else "pasted" for _ in words(match.group()))
+        end = match.end()
+    yield from ("" for _ in words(text[end:]))
