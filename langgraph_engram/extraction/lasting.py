@@ -53,19 +53,18 @@ def mark_lasting(
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
     own, voices = _own_turns(said.values(), index, user_id), _own_voices(records, said)
     users = {record.record_id for record in records if record.record_id in voices and _rests_on(record, own)}
-    marked = [
-        record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in records
-    ]
+    marked = [record if record.record_id in users else _unmarked(record) for record in records]
     unsure = [record for record in marked if record.record_id in voices and record.lasting in (None, "instruction")]
     classified = _classify(list(filter(_is_as_said, unsure)), encoder)
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
+    own_below = {"", *instructions}
+    users = {key for key in users if voices[key].introduction in own_below}
+    found = [classified.get(record.record_id, record) for record in marked]
+    return [record if record.record_id in users else _unmarked(record) for record in found]
 
-    def with_kind(record: Record) -> Record:
-        found = classified.get(record.record_id, record)
-        is_users = record.record_id in users and voices[record.record_id].introduction in ("", *instructions)
-        return found if is_users else found.model_copy(update={"lasting": None})
 
-    return list(map(with_kind, marked))
+def _unmarked(record: Record) -> Record:
+    return record.model_copy(update={"lasting": None}) if record.lasting else record
 
 
 def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
@@ -94,10 +93,9 @@ def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str
 def _by_words(turn: Turn) -> dict[tuple[str, ...], Voiced]:
     """Return the sentences of a turn by their words as records have them; what is quoted, and said as well, is said."""
     found: dict[tuple[str, ...], Voiced] = {}
-    for sentence in voiced_sentences(turn.text):
+    for sentence in sorted(voiced_sentences(turn.text), key=lambda sentence: sentence.is_own):
         resolved = resolve_times(sentence.text, turn.said_at, turn.date_order)
-        key = tuple(words(own_words(f"{turn.speaker}: {resolved}", turn.speaker)))
-        found[key] = sentence if sentence.is_own else found.get(key, sentence)
+        found[tuple(words(own_words(f"{turn.speaker}: {resolved}", turn.speaker)))] = sentence
     return found
 
 

@@ -126,12 +126,8 @@ class _Tools:
     def recall(self, scope: Scope, query: Query, budget: Budget = None, filters: Where = None) -> RecallResult:
         """Answer a question from long-term memory, with the evidence that the answer cites as [1], [2], ..."""
         found = self.memory().recall(query, budget=budget, filters=filters, **dict(scope))
-        return RecallResult(
-            verdict=found.verdict,
-            evidence=_to_passages(found),
-            answer=without_tags(found.answer or ""),
-            missing=[without_tags(missing) for missing in found.missing],
-        )
+        answer, evidence = without_tags(found.answer or ""), _to_passages(found)
+        return RecallResult(verdict=found.verdict, evidence=evidence, answer=answer, missing=found.missing)
 
     def search(
         self,
