@@ -45,7 +45,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(name: str) -> str:
-    """Return a name on one line, cut to length, its hidden characters shown: it passes for no line and no other name."""
+    """Return a name on one line, cut to length, hidden characters shown: it passes for no line and no other name."""
     words = CONTROL.sub(" ", INVISIBLE.sub("\ufffd", name)).split()
     return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 

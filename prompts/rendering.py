@@ -29,14 +29,14 @@ TAG = re.compile(
 """Where one of our tags begins, or one by which chat models are told who speaks, thinks or calls a tool."""
 BRACKETS = str.maketrans(dict.fromkeys("<\u226e\ufe64\uff1c", "\u2039"))
 """Opening brackets of tags, and what stands in their place where a tag is neutralised."""
-INSTRUCTION = re.compile(r"(\[)/?INST\]", re.IGNORECASE)
+TOKEN = re.compile(r"\[/?INST\]", re.IGNORECASE)
 """The token of templates that stands in square brackets."""
 OPENING = re.compile(r"[<\[\u226e\ufe47\ufe64\uff1c\uff3b]")
 """What may begin a tag or a number."""
-BLANKS = frozenset("\u115f\u1160\u2800")
-"""Letters and signs that show nothing."""
-NUMBER = re.compile(r"(\[)\s*\d+(?:\s*[,;]\s*\d+)*\s*(\])")
-"""A number as lines and sentences of a prompt have it."""
+HIDDEN, BLANKS = ("Cf", "Mn", "Mc", "Me"), "\u115f\u1160\u2800"
+"""Categories of what shows nothing or combines with what is before it, and letters and signs that show nothing."""
+NUMBER = re.compile(rf"\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]|{TOKEN.pattern}", re.IGNORECASE)
+"""A number as lines and sentences of a prompt have it, or that token."""
 Position = tuple[float, str, int, str]
 """When and where something was said: seconds, session, position in it, and an id for ties."""
 MOST_TURNS = 3
@@ -160,7 +160,7 @@ def clipped(text: str, most: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, without our tags; what it cites stays."""
+    """Return text on one line as `without_tags` does."""
     return " ".join(without_tags(text).split())
 
 
@@ -174,45 +174,26 @@ def _as_written(text: str) -> str:
     return "\n    ".join(as_data(text).splitlines())
 
 
-def as_data(text: str) -> str:
-    """Return a text in which a lenient reader finds none of our tags, and no number that could pass for ours."""
-    return _with_wide_brackets(without_tags(text), NUMBER)
-
-
 def without_tags(text: str) -> str:
-    """Return a text in which a lenient reader finds none of our tags: where one would, its brackets are replaced."""
-    if not OPENING.search(text):
-        return text
-    return _with_wide_brackets(text.translate(BRACKETS) if TAG.search(_visible(text)[0]) else text, INSTRUCTION)
+    """Return a text in which a lenient reader finds none of our tags; what it cites stays."""
+    return as_data(text, TOKEN)
 
 
-def _with_wide_brackets(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text with wide brackets in place of those that a pattern names where a lenient reader finds it."""
-    if not OPENING.search(text):
-        return text
-    seen, places = _visible(text)
-    marks = list(text)
-    for match in pattern.finditer(seen):
-        for group, bracket in zip(range(1, 1 + pattern.groups), "\uff3b\uff3d", strict=False):
-            marks[places[match.start(group)]] = bracket
-    return "".join(marks)
+def as_data(text: str, bracketed: re.Pattern[str] = NUMBER) -> str:
+    """Return a text in which a lenient reader finds none of our tags, and no number that could pass for ours.
 
-
-def _visible(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text as a lenient reader sees it, and the place of each of its characters: wide ones are narrow ones.
-
-    Characters that show nothing, or that combine with the one before, would hide a tag or a number.
+    Their brackets are replaced. Wide characters are read as narrow ones, and what shows nothing, or combines with the
+    character before it, is not seen.
     """
-    if text.isascii():
-        return text, range(len(text))
-    found = [(mark, place) for place, wide in enumerate(text) for mark in unicodedata.normalize("NFKD", wide)]
-    seen = [(mark, place) for mark, place in found if not _is_hidden(mark)]
-    return "".join(mark for mark, _ in seen), [place for _, place in seen]
-
-
-def _is_hidden(mark: str) -> bool:
-    kind = unicodedata.category(mark)
-    return kind.startswith("M") or kind == "Cf" or mark in BLANKS
+    if not OPENING.search(text):
+        return text
+    read = [(mark, place) for place, wide in enumerate(text) for mark in unicodedata.normalize("NFKD", wide)]
+    read = [(mark, place) for mark, place in read if mark not in BLANKS and unicodedata.category(mark) not in HIDDEN]
+    seen = "".join(mark for mark, _ in read)
+    marks = list(text.translate(BRACKETS) if TAG.search(seen) else text)
+    for match in bracketed.finditer(seen):
+        marks[read[match.start()][1]], marks[read[match.end() - 1][1]] = "\uff3b\uff3d"
+    return "".join(marks)
 
 
 @dataclass(frozen=True)

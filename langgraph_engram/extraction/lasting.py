@@ -35,10 +35,9 @@ UNNAMED = "user"
 
 
 @cache
-def load_model() -> TextClassifier[str]:
+def load_model() -> TextClassifier:
     """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
-    labels = (*KINDS, LASTS)
-    return TextClassifier.load(dict.fromkeys(labels, THRESHOLD), "langgraph_engram.extraction", WEIGHTS_FILE)
+    return TextClassifier.load((*KINDS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_lasting(
@@ -57,8 +56,7 @@ def mark_lasting(
     unsure = [record for record in marked if record.record_id in voices and record.lasting in (None, "instruction")]
     classified = _classify(list(filter(_is_as_said, unsure)), encoder)
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
-    own_below = {"", *instructions}
-    users = {key for key in users if voices[key].introduction in own_below}
+    users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in marked]
     return [record if record.record_id in users else _unmarked(record) for record in found]
 
@@ -76,8 +74,10 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     classified: dict[str, Record] = {}
     for record, text, row in zip(records, texts, rows, strict=True):
         kind = _kind(row, asks=begins_question(text))
-        significance = record.significance if record.lasting else round(MOST_SIGNIFICANT * float(row[-1]), 2)
-        update = {"lasting": kind and (record.lasting or kind), "significance": significance}
+        update = {
+            "lasting": kind and (record.lasting or kind),
+            "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2),
+        }
         classified[record.record_id] = record.model_copy(update=update)
     return classified
 

@@ -5,6 +5,7 @@ meaning, far below what a question would be answered from. One calibrated probab
 list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0016).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +21,10 @@ from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.scoring import Positions, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
-from langgraph_engram.schema import MOST_SIGNIFICANT, Intent
+from langgraph_engram.schema import MOST_SIGNIFICANT, Intent, Record
 from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.text.keywords import is_small_talk
+from langgraph_engram.text.statements import own_words
 
 WEIGHTS_FILE = "message_weights.json"
 FEATURES = ("lasts", "cosine", "rank", "nearest", "records", "length", "idle")
@@ -36,6 +39,7 @@ SMALL_PRICE = 0.00012
 """The same where all that is known is small."""
 SMALL_SCOPE = 300
 """Tokens of statements up to which what is known is small: only what is surely beside the point is withheld."""
+NAME_AT_END = re.compile(r",\s+[A-Z]\w+(?=\W*$)")
 IDLE_NOTE = "the message stands on its own: nothing is shown"
 LEAST = 0.02
 """The least probability that a statement lasts, or a message is idle; 1 - LEAST is the highest."""
@@ -80,7 +84,8 @@ class Statements:
     def said(self) -> Positions:
         """Return the positions of what people said and is so today, in the words of one sentence or few."""
         records, links = self.index.records, record_links(self.index)
-        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
+        idle = links.is_assistant | records.is_passage | records.column("small_talk", _is_small_talk, np.bool_)
+        return np.flatnonzero(records.active & self.matches.records & ~idle)
 
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
@@ -110,6 +115,11 @@ class Statements:
 
     def _lasts(self, positions: Positions) -> Numbers:
         return log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
+
+
+def _is_small_talk(record: Record) -> bool:
+    """Return whether a record is all small talk, but for the name at whom it is aimed: "Thanks, John!"."""
+    return is_small_talk(NAME_AT_END.sub("", own_words(record.content, record.speaker)))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
@@ -48,7 +48,6 @@ MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
 LEAST_SORT = 0.5
 """The probability from which a query is of a sort."""
-T = TypeVar("T", bound=str)
 
 
 def truncate_query(query: str) -> str:
@@ -166,9 +165,9 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 
 @cache
-def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
+def _load(labels: tuple[str, ...], file: str) -> TextClassifier:
     """Return a shipped model, which the lab's `training/sentences.py` fits."""
-    return TextClassifier.load(dict.fromkeys(labels, LEAST_SORT), "langgraph_engram.retrieval", file)
+    return TextClassifier.load(labels, "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -8,14 +8,12 @@ that ends with a colon is as much the speaker's own as that line.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import words
 
 MOST_QUOTED = 0.5
 """Share of a sentence that a quotation inside it may take up."""
-MAX_CACHED_TEXTS = 512
 PASTED = re.compile(
     r"""
     ```.*?(?:```|\Z) | ^[ \t]*~~~.*?(?:^[ \t]*~~~|\Z)                       # blocks of code
@@ -42,23 +40,18 @@ class Voiced:
     """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
 
 
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def voiced_sentences(text: str) -> tuple[Voiced, ...]:
+def voiced_sentences(text: str) -> list[Voiced]:
     """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
-    sentences = split_sentences(text)
     voices = list(_voices(text))
-    if not any(voices):
-        return tuple(map(Voiced, sentences))
     found: list[Voiced] = []
     introduction, position = "", 0
-    for sentence in sentences:
+    for sentence in split_sentences(text):
         own = voices[position : (position := position + len(words(sentence)))]
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
-            found.append(Voiced(sentence, introduction=introduction))
-        else:
-            found.append(Voiced(sentence, sum(map(bool, own)) <= MOST_QUOTED * len(own)))
-    return tuple(found)
+        is_pasted = own.count("pasted") > MOST_QUOTED * len(own)
+        found.append(Voiced(sentence, not is_pasted, introduction if "introduced" in own else ""))
+    return found
 
 
 def _voices(text: str) -> Iterator[str]:
