@@ -13,7 +13,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
-from langgraph_engram.logistic import Numbers, TextClassifier
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
@@ -46,38 +46,38 @@ def mark_lasting(
     """Return records with the significance of what people said, and with the kinds of what the user did.
 
     What a model has marked stays marked, of what the user said in their own voice; an instruction in their very words,
-    which is shown with every query, only where these words last. Records in the words of a speaker are classified, if
-    the encoder is MiniLM. `turns` are those that the records were extracted from.
+    which is shown with every query, only where these words show it. Records in the words of a speaker are classified,
+    if the encoder is MiniLM. `turns` are those that the records were extracted from.
     """
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
     own, voices = _own_turns(said.values(), index, user_id), _own_voices(records, said)
     users = {record.record_id for record in records if record.record_id in voices and _rests_on(record, own)}
-    marked = [record if record.record_id in users else _unmarked(record) for record in records]
-    unsure = [record for record in marked if record.record_id in voices and record.lasting in (None, "instruction")]
-    classified = _classify(list(filter(_is_as_said, unsure)), encoder)
+    told = [record for record in records if record.record_id in voices]
+    unsure = [record for record in told if record.lasting in (None, "instruction") or record.record_id not in users]
+    classified = _classify(unsure, encoder)
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
-    found = [classified.get(record.record_id, record) for record in marked]
-    return [record if record.record_id in users else _unmarked(record) for record in found]
-
-
-def _unmarked(record: Record) -> Record:
-    return record.model_copy(update={"lasting": None}) if record.lasting else record
+    found = [classified.get(record.record_id, record) for record in records]
+    return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
 def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
-    """Return records by id with their kind and significance; an instruction that lasts at all stays one."""
-    if not records or encoder.name != VECTOR_SPACE:
+    """Return those in a speaker's words, by id, with the likeliest kind of what lasts, and with their significance.
+
+    What only asks is nothing else than an instruction, which is one sooner where a model says so too.
+    """
+    said = [(record, own_words(record.content, record.speaker)) for record in records]
+    said = [(record, text) for record, text in said if text != record.content and words(text)]
+    if not said or encoder.name != VECTOR_SPACE:
         return {}
-    texts = [own_words(record.content, record.speaker) for record in records]
-    rows = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in records]))
+    vectors = encoder.encode([record.indexed_text for record, _ in said])
+    rows = load_model().probabilities([text for _, text in said], vectors)
     classified: dict[str, Record] = {}
-    for record, text, row in zip(records, texts, rows, strict=True):
-        kind = _kind(row, asks=begins_question(text))
-        update = {
-            "lasting": kind and (record.lasting or kind),
-            "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2),
-        }
+    for (record, text), row in zip(said, rows, strict=True):
+        is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
+        lasts = row[-1] >= THRESHOLD and not begins_question(text)
+        kind = "instruction" if is_instruction else KINDS[1 + int(np.argmax(row[1:-1]))] if lasts else None
+        update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2)}
         classified[record.record_id] = record.model_copy(update=update)
     return classified
 
@@ -107,15 +107,6 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
     return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
 
 
-def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
-    """Return the likeliest kind of what lasts; what only asks is nothing else than an instruction."""
-    if probabilities[0] >= INSTRUCTION_THRESHOLD:
-        return "instruction"
-    if asks or probabilities[-1] < THRESHOLD:
-        return None
-    return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
-
-
 def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:
     """Return the ids of what the user said: under their own name, or else without a name, or else the only person.
 
@@ -133,9 +124,3 @@ def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[
 def _rests_on(record: Record, turns: Collection[str]) -> bool:
     """Return whether the last turn that a record cites is one of these; an assistant may have asked before."""
     return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in turns
-
-
-def _is_as_said(record: Record) -> bool:
-    """Return whether a record is in the speaker's words, and not without any."""
-    own = own_words(record.content, record.speaker)
-    return own != record.content and bool(words(own))

@@ -97,7 +97,7 @@ class ListEnd:
         elif shown and not fitting:
             least = min(map(passage_tokens, shown))
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-        return Found(_told_once(evidence)[: search.limit], notes)
+        return Found(told_once(evidence)[: search.limit], notes)
 
 
 def with_lasting(
@@ -136,7 +136,7 @@ def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Eviden
     ]
 
 
-def _told_once(evidence: Iterable[Evidence]) -> list[Evidence]:
+def told_once(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return passages, of those that show what lasts in the same words, on whatever day, the first."""
     told: dict[str, Evidence] = {}
     for passage in evidence:

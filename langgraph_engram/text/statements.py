@@ -126,7 +126,7 @@ USE_VERSION = (
 """A named thing with a number that somebody uses or has moved to, and where; no number of something else."""
 COUNTED = (
     "version page chapter day week month year episode season level step stage round gate room floor line route bus "
-    "lane track unit apartment flat building lap size around about only like maybe nearly almost roughly until till"
+    "lane track unit apartment flat building lap size around about only like maybe nearly almost roughly till past"
 )
 NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""

@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.search import with_lasting
+from langgraph_engram.retrieval.search import told_once, with_lasting
 from langgraph_engram.stores.index import Matches
 
 
@@ -46,6 +46,17 @@ def test_what_was_superseded_is_not_shown(shown, keep, turn, record):
     keep(turns=[turn(0)], records=[old, record(1, "Ana: Use spaces.", lasting="instruction")])
 
     assert [passage.evidence_id for passage in shown("Show me a loop.")] == ["r1"]
+
+
+def test_what_lasts_is_shown_once(passage, record):
+    """In the same words, on whatever day; what happened again is another thing."""
+    said = ["8 May 2023, Ana: Give sources.", "8 May 2023, Ana: Give sources!", "8 May 2023, Ana: I swam."]
+    wishes = [record(seq, "Ana: Give sources.", lasting="instruction") for seq in range(2)]
+    swims = [record(seq, "Ana: I swam.") for seq in (2, 3)]
+    shown = zip("abcd", [*said, said[2]], [*wishes, *swims], strict=True)
+    found = [passage(name, text, record=about) for name, text, about in shown]
+
+    assert [kept.evidence_id for kept in told_once(found)] == ["a", "c", "d"]
 
 
 def test_what_was_found_stays_in_its_place(shown, keep, turn, record, passage):

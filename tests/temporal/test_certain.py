@@ -205,6 +205,7 @@ def test_a_query_lends_its_tense_to_its_time():
         ("2022-03-15", "It was a busy Monday.", "14 March 2022"),
         ("2022-03-14", "I was at the gym on Friday evenings.", None),
         ("2023-07-07", "I was in Japan last month from March 15th to 19th.", None),
+        ("2023-07-07", "I was in Japan last month (from March 15th to 19th).", None),
         ("2023-05-25", "I trained for three months (March to May).", None),
     ],
 )
