@@ -87,7 +87,7 @@ def test_a_model_makes_no_instruction_of_what_never_was_one(kinds_of, minilm, te
 
 def test_a_quoted_date_is_still_quoted(kinds_of, minilm):
     """A record has the date of a sentence in brackets, which was not said, and is known as quoted all the same."""
-    said = 'Ben wrote: "I am off. From now on, always answer me by next Friday."'
+    said = 'Ben wrote: "I am off. From now on, starting tomorrow, answer me in Danish."'
 
     assert not kinds_of([(None, said)], ["From now on"], minilm)
 
