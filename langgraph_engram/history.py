@@ -68,7 +68,7 @@ def show(
     index = store.index(scope)
     matches = Matches(index, conditions)
     if kind == "profile":
-        records = profile_of(index, PROFILE_TOKENS).records
+        records = profile_of(index.as_of(None), PROFILE_TOKENS).records
         return [item for item in records if matches.records[index.records.position(item.record_id)]][:limit]
     items: KindIndex[Any] = getattr(index, kind)
     order = items.order()

@@ -48,6 +48,12 @@ class Receipt(Frozen):
     run_id: str
     stored_turns: int = 0
     known_turns: int = 0
+    edited_turns: int = 0
+    """Stored turns that another text of the same message took the place of."""
+    withdrawn_turns: int = 0
+    """Stored turns that their thread no longer holds, removed or on an abandoned branch."""
+    restored_turns: int = 0
+    """Stored turns that their thread holds again."""
     masked: int = 0
     """Secrets masked in the messages, known ones included (`receive.secrets`)."""
     refused: int = 0

@@ -18,14 +18,15 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
+from langgraph_engram.nodes.report_run import receipt_of
+from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_to_do
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
@@ -88,8 +89,13 @@ class WriteRunner:
     """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
 
     def remember(self, request: RememberRequest) -> Receipt:
-        """Run a request to its end, after the runs of its scope that are under way."""
-        return self.run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
+        """Run a request to its end, after the runs of its scope that are under way; a thread as it was needs no run."""
+        request = screen(request, self.settings)
+        if request.thread and not request.messages and not request.close_session:
+            session_id, index = request.session_id or "", self.store.index(request.scope)
+            if not followed_turns(index, session_id, (), request.thread):
+                return Receipt(run_id=request.run_id)
+        return self.run(request.scope, {"request": request}, request.run_id)
 
     def remember_sessions(
         self,
@@ -124,13 +130,13 @@ class WriteRunner:
         With `skip`, tasks run one by one, those that were set aside before too, and what meets a fault is set aside.
         """
         with self.store.writing(scope):
-            tasks = tasks_of_runs(self.store.pending_tasks(scope))
+            tasks = tasks_to_do(self.store.pending_tasks(scope))
             aside = {task.run_id for task in tasks if task.set_aside}
             states = {run_id: self._state(scope, run_id) for run_id in dict.fromkeys(task.run_id for task in tasks)}
             waiting = {run_id for run_id, state in states.items() if state.interrupts}
             interrupted = [run_id for run_id, state in states.items() if state.next and run_id not in waiting | aside]
             receipts = [self._run_again(scope, None, run_id, skip=skip) for run_id in interrupted]
-            tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
+            tasks, index = tasks_to_do(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
             awaited = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
             turns: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -157,7 +163,7 @@ class WriteRunner:
             turn_ids = set(request.retry_turn_ids if request else ())
             noted = {"set_aside": True, "reason": f"set aside: {type(error).__name__}: {error}"}
             with self.store.committing(scope):
-                tasks = tasks_of_runs(self.store.pending_tasks(scope))
+                tasks = tasks_to_do(self.store.pending_tasks(scope))
                 met = [task for task in tasks if task.run_id == run_id or turn_ids.issuperset(task.turn_ids)]
                 self.store.commit(scope, Changes(pending_tasks=[task.model_copy(update=noted) for task in met]))
             return Receipt(run_id=run_id)
@@ -209,7 +215,7 @@ class WriteRunner:
             return cast(WriteOutput, done)["receipt"]
         left = cast(WriteState, self.graph.get_state(config).values)
         turn_ids = {turn_id for task in left["tasks"] for turn_id in task.turn_ids}
-        return report_run(left)["receipt"].model_copy(update={"pending": len(turn_ids)})
+        return receipt_of(left).model_copy(update={"pending": len(turn_ids)})
 
     def _note_unreceived(self, scope: Scope, run_id: str, error: EncoderUnavailable) -> None:
         """Leave tasks for what only a run's checkpoint has, unless the store has no vector yet and can hold no row."""

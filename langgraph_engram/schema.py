@@ -43,6 +43,11 @@ DateOrder = Literal["day_first", "month_first"]
 Breadth = Literal["narrow", "list", "timeline", "summary"]
 """Whether a query asks for one thing, or needs the whole: all of several things (which, how many, how much in all), the
 order or development of things over time, or a summary."""
+Withdrawal = Literal["edited", "removed", "abandoned"]
+"""Why a thread no longer holds a turn: its message was given another text, or was removed, or the thread went on from a
+point before it."""
+Branches = Literal["current", "all"]
+"""What of threads that were forked is read: the way that each goes on, or those that were abandoned as well."""
 QuerySort = Literal["question", "message", "idle"]
 """Whether a query asks for something of the past, is a request, plan or remark on which something may bear, or one on
 which nothing does."""
@@ -108,6 +113,18 @@ class Turn(Frozen):
     """The turn's id in its source, where it has one."""
     metadata: Metadata = {}
     """What the caller said of it when it was written; never searched, and no model is shown it."""
+    graph: str = ""
+    """The name of the graph whose thread it is a message of; empty where memory follows no thread."""
+    after: str = ""
+    """The id of the turn that it was said after in that thread; empty at its beginning."""
+    withdrawn: Withdrawal | None = None
+    """Why its thread no longer holds it; what rests on it alone is not recalled."""
+    withdrawn_at: datetime | None = None
+
+    def stands(self, moment: datetime | None, branches: Branches) -> bool:
+        """Return whether its thread holds it, or did at a moment; on `branches` "all", an abandoned one counts too."""
+        is_held = self.withdrawn_at is None or (moment is not None and self.withdrawn_at > moment)
+        return is_held or (branches == "all" and self.withdrawn == "abandoned")
 
     @property
     def indexed_text(self) -> str:
@@ -209,7 +226,7 @@ class Record(Frozen):
     seq: int = Field(ge=0)
     """Position in the session of the last turn that it cites."""
     part: int = Field(default=0, ge=0)
-    """Position among the records of the same extraction."""
+    """Position of its first sentence, or of its passage, among those of the same extraction."""
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""

@@ -29,7 +29,7 @@ class Backtrack:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
         request = state["request"]
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"), request.branches)
         budget, selected = request.budget, self._selected(state)
         most = self.settings.level2_tokens if budget is None else min(self.settings.level2_tokens, budget)
         others = [passage for passage in selected if not stands_alone(passage)]

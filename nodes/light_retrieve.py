@@ -25,7 +25,7 @@ class LightRetrieve:
 
     def _retrieve(self, state: ReadState) -> ReadState:
         request, notes = state["request"], state.get("notes", [])
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"), request.branches)
         if not len(index.turns) and not len(index.records):
             return {"evidence": [], "more": 0, "notes": [*notes, _nothing_remembered(request)]}
         limits = request.budget, request.stop, request.limit

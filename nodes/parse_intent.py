@@ -48,7 +48,7 @@ class ParseIntentStep:
         goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
         revision = state.get("revision") if goes_on else None
-        index = index_as_of(self.store, request.scope, request.as_of, revision)
+        index = index_as_of(self.store, request.scope, request.as_of, revision, request.branches)
         now = request.now or request.as_of or index.turns.newest
         model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers)))

@@ -32,7 +32,7 @@ class SelectLinesStep:
     def __call__(self, state: ReadState) -> ReadState:
         """Return what the model named; where it fails or is late, what the search found, and a note."""
         request, intent = state["request"], state["intent"]
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"), request.branches)
         offer = make_offer(statements_for(index, intent, self.store.encoder, conditions_of(request.filters)))
         fixed, near = offer.lines()
         thread = [turn[-MESSAGE_CHARACTERS // THREAD_TURNS :] for turn in request.thread[-THREAD_TURNS:]]

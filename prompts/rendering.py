@@ -180,11 +180,7 @@ def without_tags(text: str) -> str:
 
 
 def as_data(text: str, bracketed: re.Pattern[str] = NUMBER) -> str:
-    """Return a text in which a lenient reader finds none of our tags, and no number that could pass for ours.
-
-    Their brackets are replaced. Wide characters are read as narrow ones, and what shows nothing, or combines with the
-    character before it, is not seen.
-    """
+    """Return a text in which a reader who sees nothing hidden and nothing wide finds none of our tags and numbers."""
     if not OPENING.search(text):
         return text
     read = [(mark, place) for place, wide in enumerate(text) for mark in unicodedata.normalize("NFKD", wide)]

@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Branches, Scope
 from langgraph_engram.stores.chroma import ChromaStore as Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kinds import Changes
@@ -22,7 +22,12 @@ def kind_of_location(location: str | Path) -> Literal["memory", "server", "folde
     return "server" if isinstance(location, str) and "://" in location else "folder"
 
 
-def index_as_of(store: Store, scope: Scope, moment: datetime | None, revision: str | None = None) -> ScopeIndex:
-    """Return the index of a scope, at a revision if it is still there: the whole of it, or a view of a moment."""
-    index = store.index(scope, revision)
-    return index if moment is None else index.as_of(moment)
+def index_as_of(
+    store: Store,
+    scope: Scope,
+    moment: datetime | None = None,
+    revision: str | None = None,
+    branches: Branches = "current",
+) -> ScopeIndex:
+    """Return the index of what a scope holds, or held at a moment, of a revision if that is still there."""
+    return store.index(scope, revision).as_of(moment, branches)

@@ -34,8 +34,9 @@ class IndexCache:
     @property
     def is_over_limit(self) -> bool:
         """Return whether there is an index to let go of."""
-        over = len(self._held) > MAX_SCOPES or sum(held.size for held in list(self._held.values())) > self._most_bytes
-        return over and len(self._held) > 1
+        with self._lock:
+            over = len(self._held) > MAX_SCOPES or sum(held.size for held in self._held.values()) > self._most_bytes
+            return over and len(self._held) > 1
 
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of a scope, if it is cached."""

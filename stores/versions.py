@@ -76,6 +76,10 @@ class AppendOnlyArray(Generic[D]):
         after._buffer[positions] = rows
         return after
 
+    def selected(self, positions: NDArray[np.intp]) -> "AppendOnlyArray[D]":
+        """Return a version of the rows at some positions alone, in this order."""
+        return AppendOnlyArray(self.rows[positions])
+
     def _room(self) -> int:
         return max(min(self._size, MAX_DOUBLED), self._size // 8)
 
@@ -142,6 +146,11 @@ class PackedItems(Sequence[T]):
             before, packed[position] = packed[position], self._unpacked.pack(item)
             longer += len(packed[position]) - len(before)
         return self._version(packed, self._size, longer)
+
+    def selected(self, positions: Sequence[int]) -> Self:
+        """Return a version of the items at some positions alone, in this order."""
+        packed = [self._packed[position] for position in positions]
+        return self._version(packed, len(packed), sum(map(len, packed)) - self._characters)
 
     def _version(self, packed: list[bytes], size: int, longer: int) -> Self:
         after = copy.copy(self)

@@ -50,16 +50,24 @@ def test_a_narrative_is_read_to_its_end_too():
 
 
 def test_long_sentences_weigh_more():
-    """The mean of sentences is that of their words, nearly."""
+    """The mean of sentences is that of their words, nearly; of opposite ones, which has no length, it stays finite."""
     east, north = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
 
-    mean = mean_of(["aaa", "b"], {"aaa": east, "b": north})
+    mean, none = mean_of(["aaa", "b"], {"aaa": east, "b": north}), mean_of(["a", "b"], {"a": east, "b": -east})
 
     assert mean == pytest.approx(np.array([3, 1]) / np.sqrt(10), abs=1e-6)
+    assert np.isfinite(none).all()
 
 
-def test_opposite_sentences_do_not_divide_by_nothing():
-    """A mean of no length stays finite."""
-    east = np.array([1, 0], dtype=np.float32)
-
-    assert np.isfinite(mean_of(["a", "b"], {"a": east, "b": -east})).all()
+@pytest.mark.parametrize(
+    ("reason", "purpose", "expected"),
+    [
+        ("", "", "Ana: I run to stay fit."),
+        ("", "to stay fit", "Ana: I run to stay fit."),
+        ("her knee healed", "to stay fit", "Ana: I run to stay fit. her knee healed"),
+        ("", "a marathon", "Ana: I run to stay fit. a marathon"),
+    ],
+)
+def test_a_record_is_found_by_its_reason_and_purpose_too(record, reason, purpose, expected):
+    """They stand beside the content where they are not words of it."""
+    assert record(0, "Ana: I run to stay fit.", reason=reason, purpose=purpose).indexed_text == expected

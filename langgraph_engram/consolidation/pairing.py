@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import FilterCounts, Pair, Record, Scope
 from langgraph_engram.settings import UpdateSettings
-from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
@@ -207,7 +207,7 @@ class PairFinder:
         new = [record for record in records if record.status == "active" and not record.is_passage]
         if not self.settings.enabled or not new:
             return PairedRecords()
-        index = self.store.index(scope)
+        index = index_as_of(self.store, scope)
         old = _old_active(index, new)
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
         compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)

@@ -13,7 +13,7 @@ from uuid import uuid4
 from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
+from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Synthesis, Turn, reached
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.base import Changes
@@ -96,6 +96,8 @@ class ScopeExamination:
 
     def run(self) -> tuple[dict[str, list[str]], Changes]:
         """Return the ids of what is wrong by check, and the changes that mend what can be mended."""
+        if loads := [task.run_id for task in self.tasks if task.step == LOAD]:
+            return {"unfinished load": loads}, Changes()
         self._check_turns()
         for event in self.index.events.items:
             self._check_event(event)

@@ -108,10 +108,7 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
 
 
 def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:
-    """Return the ids of what the user said: under their own name, or else without a name, or else the only person.
-
-    A name that only looks like theirs, or like none, is another's, and so is any once the user has spoken as themself.
-    """
+    """Return the ids of what the user said: by name, else without one, else as the only one, if unknown until then."""
     own = {name for name in index.turns.people if name.casefold() == user_id.casefold()}
     names: dict[str, set[str]] = {}
     for session_id in {turn.session_id for turn in turns}:

@@ -59,6 +59,7 @@ def build_records(
     nothing. Of the dimensions, a dimensional record has those named.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+    places = {sentence.number: place for place, sentence in enumerate(sentences)}
     made: list[Record] = []
     for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
         cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
@@ -68,7 +69,8 @@ def build_records(
             last = sources[-1] if sources else sentences[0].turn
             event_id = event_of[last.turn_id]
             record_id = make_id(scope_key, event_id, kind, text.content.casefold())
-            record = _record(record_id, kind, text.content, event_id, last, sources, len(made))
+            part = places[text.sentences[0].number] if text.sentences else 0
+            record = _record(record_id, kind, text.content, event_id, last, sources, part)
             if isinstance(draft, RecordDraft):
                 found = _dimensions(draft, text, alone=len(texts) == 1)
                 record = record.model_copy(update={name: found[name] for name in dimensions})

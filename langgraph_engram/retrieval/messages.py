@@ -39,7 +39,6 @@ SMALL_PRICE = 0.00012
 """The same where all that is known is small."""
 SMALL_SCOPE = 300
 """Tokens of statements up to which what is known is small: only what is surely beside the point is withheld."""
-NAME_AT_END = re.compile(r",\s+[A-Z]\w+(?=\W*$)")
 IDLE_NOTE = "the message stands on its own: nothing is shown"
 LEAST = 0.02
 """The least probability that a statement lasts, or a message is idle; 1 - LEAST is the highest."""
@@ -119,7 +118,7 @@ class Statements:
 
 def _is_small_talk(record: Record) -> bool:
     """Return whether a record is all small talk, but for the name at whom it is aimed: "Thanks, John!"."""
-    return is_small_talk(NAME_AT_END.sub("", own_words(record.content, record.speaker)))
+    return is_small_talk(re.sub(r",\s+[A-Z]\w+(?=\W*$)", "", own_words(record.content, record.speaker)))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from langgraph_engram.text.statements import own_words, shows_image
 from langgraph_engram.text.tokens import content_stems
 
 ELLIPSIS = " … "
-"""Separates the records of a passage between which others were extracted."""
+"""Separates the records of a passage between which something else was said."""
 CUT = ELLIPSIS.strip()
 """Stands where lines are left out."""
 MAX_CONFLICTS_SHOWN = 3
@@ -246,9 +246,9 @@ def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
 
 
 def _gaps(records: Sequence[Record]) -> list[str]:
-    """Return what stands before each record: a space after the one extracted just before it, else an ellipsis."""
+    """Return what stands before each record: a space after the sentence just before its own, else an ellipsis."""
     follows = [
-        later.part - earlier.part == 1 or (later.seq - earlier.seq == 1 and later.part == 0)
+        later.seq - earlier.seq <= 1 and later.part - earlier.part <= 1 and later.event_id == earlier.event_id
         for earlier, later in pairwise(records)
     ]
     return ["", *(" " if next_to else ELLIPSIS for next_to in follows)][: len(records)]

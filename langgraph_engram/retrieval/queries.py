@@ -27,6 +27,11 @@ MAX_WORD = 100
 MIN_PART_STEMS = 3
 """Content stems from which a part is searched for without the words that both parts share."""
 LAST_BREAK = re.compile(r"\s\S*\Z")
+OF_ASKER = re.compile(
+    r"(?<!can )(?<!may )(?<!must )(?<!shall )(?<!could )(?<!would )(?<!should )\bi\b|\b(?:im|ive|my|me|mine|myself)\b",
+    re.IGNORECASE,
+)
+"""The asker alone, as somebody who said so: not "we", and not what "should I" do, which anybody may have said."""
 BREADTH_FILE = "breadth_weights.json"
 SORT_FILE = "sort_weights.json"
 BROAD = ("whole", "timeline", "summary")
@@ -85,7 +90,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
     if parsed is None:
         return Intent(query=query, anchor=query, asked_at=now)
     asked_for = parsed.answer_dimension
-    of_askers = askers if speaks_of_self(query) and not parsed.needs_assistant else ()
+    of_askers = askers if OF_ASKER.search(query) and not parsed.needs_assistant else ()
     return Intent(
         query=query,
         anchor=parsed.anchor or query,
@@ -135,7 +140,7 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
     assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
     says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
-    it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
+    it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -147,7 +152,7 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
-    may_ask = of_self or intent.speakers or few or (asks and is_own)
+    may_ask = asks or of_self or intent.speakers or few
     if may_ask and chances.max() < LEAST_SORT:
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"

@@ -1,8 +1,8 @@
 """Define what a search is asked and what it returns, and end one: within its budget, with its notes.
 
 What the user said that lasts and bears on a query comes with any result, whatever its words: all instructions, and of
-the other kinds those nearest in meaning. They are quoted with their speaker and their day, as
-data: what a reader makes of them is said outside the quotes (docs/decisions/0011).
+the other kinds those nearest in meaning. They are quoted with their speaker and their day, as data: what a reader makes
+of them is said outside the quotes (docs/decisions/0011).
 """
 
 from collections.abc import Iterable, Sequence

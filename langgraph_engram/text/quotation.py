@@ -6,7 +6,6 @@ that ends with a colon is as much the speaker's own as that line.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from langgraph_engram.text.sentences import split_sentences
@@ -42,7 +41,13 @@ class Voiced:
 
 def voiced_sentences(text: str) -> list[Voiced]:
     """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
-    voices = list(_voices(text))
+    voices: list[str] = []
+    end = 0
+    for match in PASTED.finditer(text):
+        voices += [""] * len(words(text[end : match.start()]))
+        voices += ["introduced" if match["introduced"] else "pasted"] * len(words(match.group()))
+        end = match.end()
+    voices += [""] * len(words(text[end:]))
     found: list[Voiced] = []
     introduction, position = "", 0
     for sentence in split_sentences(text):
@@ -52,13 +57,3 @@ def voiced_sentences(text: str) -> list[Voiced]:
         is_pasted = own.count("pasted") > MOST_QUOTED * len(own)
         found.append(Voiced(sentence, not is_pasted, introduction if "introduced" in own else ""))
     return found
-
-
-def _voices(text: str) -> Iterator[str]:
-    """Yield of each word whether it is pasted, introduced, or, an empty text, said by the speaker."""
-    end = 0
-    for match in PASTED.finditer(text):
-        yield from ("" for _ in words(text[end : match.start()]))
-        yield from ("introduced" if match["introduced"] else "pasted" for _ in words(match.group()))
-        end = match.end()
-    yield from ("" for _ in words(text[end:]))

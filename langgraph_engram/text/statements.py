@@ -339,8 +339,8 @@ def _read_measure(match: re.Match[str], speaker: str) -> Slot | None:
     is_counted = not is_amount or kind.split()[-1] in COUNTED.split()
     if is_counted or not speaker or UNSURE.search(kind) or find_times(match.string, NO_CLOCK):
         return None
-    unit = " ".join(words(match["unit"]))
-    return Slot(speaker.casefold(), f"{match['subject'].casefold()} {kind} {unit}", plain_number(match["value"]))
+    around = " ".join([match["subject"].casefold(), kind, *words(match["unit"])])
+    return Slot(speaker.casefold(), around, plain_number(match["value"]))
 
 
 def _owner(subject: str, speaker: str) -> str:

@@ -9,9 +9,7 @@ from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem import records_view
-from langgraph_engram.papers.structmem import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
-from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.prompts.label_sentences import SentenceLabel, SentenceLabels
 from langgraph_engram.settings import ExtractSettings
@@ -62,19 +60,6 @@ def test_one_answer_holds_events_records_and_relations(batch):
     assert (spent.calls, found.failure) == (1, "")
 
 
-def test_structmem_asks_for_facts_and_for_relations(batch):
-    """Two views, two questions; records of both kinds."""
-    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
-    relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
-    model = FakeModel([facts, relations])
-
-    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract("scope", [batch])
-
-    assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{record.kind for record in view.records} for view in found] == [{"factual"}, {"relational"}]
-    assert spent.calls == 2
-
-
 def test_a_model_that_lumps_is_asked_to_label(batch):
     """What was said becomes the records; what the model skips does not."""
     model = FakeModel([lump(), labels(skipped=(3,))])
@@ -110,15 +95,6 @@ def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
 
     assert asked(poor).count("ExtractEvents") == MOST_POOR
     assert asked(good) == ["ExtractEvents"] * 10
-
-
-def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
-    """Each time-out costs its whole length."""
-    model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
-
-    Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
-
-    assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
 
 
 def test_one_good_answer_shows_what_a_model_can(batch):
@@ -159,14 +135,15 @@ def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     assert [len(part.records) for part in found] == [5, 5]
 
 
-@pytest.mark.parametrize("kind", ["invalid", "timeout"])
-def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
-    """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
-    model = FakeModel([Failure(kind, "no JSON"), labels()])
+@pytest.mark.parametrize(("kind", "next_question"), [("invalid", "ExtractEvents"), ("timeout", "LabelSentences")])
+def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind, next_question):
+    """Broken JSON, or none in time, says that the question is too hard; a time-out is not waited for twice."""
+    model = FakeModel([Failure(kind, "no JSON"), labels(), record_each() if kind == "invalid" else labels()])
 
-    (found,), _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
+    found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
 
-    assert (len(found.records), found.failure) == (10, "")
+    assert [(len(part.records), part.failure) for part in found] == [(10, "")] * 2
+    assert asked(model) == ["ExtractEvents", "LabelSentences", next_question]
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])

@@ -129,15 +129,6 @@ def test_passages_are_never_merged_nor_summarized(remembered, syntheses_at_once)
     assert all(passages.isdisjoint(synthesis.covered_record_ids) for synthesis in index.syntheses.items)
 
 
-def test_forgetting_a_message_forgets_its_passages(remembered):
-    """Nothing of it is found any more."""
-    memory = remembered()
-
-    memory.forget(user_id="ana", session_id="s")
-
-    assert records(memory, "passage") == []
-
-
 def test_a_model_reads_a_long_message_without_its_code(remembered):
     """It may note what the assistant recommends; the code is found by its passage."""
 

@@ -122,6 +122,25 @@ def test_every_way_to_tell_a_time_gives_one_moment(moment):
     assert message.said_at == NOON
 
 
+@pytest.mark.parametrize(
+    ("told", "moments"),
+    [
+        ([{"said_at": NOON}, {}], [NOON, None]),
+        ([{"additional_kwargs": {"created_at": NOON}}, {"additional_kwargs": {"said_at": NOON}}], [NOON, NOON]),
+        ([{"additional_kwargs": {"said_at": NOON}}, {"response_metadata": {"created_at": NOON}}], [NOON, NOON]),
+        ([{}, {"response_metadata": {"created_at": NOON}}], [None, None]),
+        ([{}, {"response_metadata": {"created_at": "soon"}}], [None, None]),
+    ],
+)
+def test_the_time_of_a_langchain_message(told, moments):
+    """What a model's provider noted counts beside questions with a time: else the answer would come before them."""
+    [asked, answered] = told
+
+    messages = to_messages([HumanMessage("When?", **asked), AIMessage("At noon.", **answered)])
+
+    assert [message.said_at for message in messages] == moments
+
+
 def test_the_offset_of_a_moment_is_kept():
     """It says what day it was where something was said."""
     [message] = to_messages([{"role": "user", "content": "Noon", "created_at": "2024-06-12T08:00:00+10:00"}])

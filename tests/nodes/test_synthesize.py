@@ -64,25 +64,16 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, m
     assert calls or all(record.content in written.text for record in near)
 
 
-@pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
-def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthesize, minutes, due):
-    """The span of what no synthesis covers decides (StructMem section 3.3)."""
-    late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
-    keep(records=[near[0], late], events=[event(0, 0, 2)])
+@pytest.mark.parametrize(
+    ("minutes", "words", "min_tokens", "due"),
+    [(60, 20, 0, False), (61, 20, 0, True), (24 * 60, 20, 900, False), (24 * 60, 600, 900, True)],
+)
+def test_a_buffer_is_due_by_its_span_and_its_length(keep, record, event, synthesize, minutes, words, min_tokens, due):
+    """More than an hour that no synthesis covers (StructMem section 3.3), and a day of little is no story yet."""
+    late = record(0).mentioned_at + timedelta(minutes=minutes)
+    keep(records=[record(0, "word " * words), record(1, "word " * words, mentioned_at=late)], events=[event(0, 0, 1)])
 
-    asked, _, _ = synthesize(min_tokens=0)
-
-    assert bool(asked) is due
-
-
-@pytest.mark.parametrize(("words", "due"), [(20, False), (400, True)])
-def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthesize, words, due):
-    """A day of little is no story yet; a day of much is."""
-    start = record(0).mentioned_at
-    records = [record(seq, "word " * words, mentioned_at=start + timedelta(hours=12 * seq)) for seq in range(3)]
-    keep(records=records, events=[event(0, 0, 1, 2)])
-
-    asked, _, _ = synthesize(min_tokens=900)
+    asked, _, _ = synthesize(min_tokens=min_tokens)
 
     assert bool(asked) is due
 
@@ -150,16 +141,25 @@ def test_history_keeps_to_its_limits(keep, near, record, event, synthesize, limi
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
-    """What replaced a covered record is summarized in its place; the synthesis keeps its id and what it covered."""
-    changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
+    """In a run about any session: what replaced a covered record is summarized in its place, under the same id.
+
+    What has nothing left to cover stays stale, and is not found.
+    """
+    elsewhere = [found.model_copy(update={"session_id": "s9"}) for found in near]
+    changed = elsewhere[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
+    later = record(2, "Ana no longer camps.", session_id="s2")
     keep(
-        records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
-        syntheses=[Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale")],
+        records=[changed, elsewhere[1], later, record(5, status="archived", session_id="s0")],
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale"),
+            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
+        ],
     )
 
-    asked, update, (written,) = synthesize(["New."])
+    (asked,), update, (written, gone) = synthesize(["New."])
 
-    assert {record.record_id for record in asked[0].buffer} == {"r1", "r2"}
+    assert {record.record_id for record in asked.buffer} == {"r1", "r2"}
+    assert (gone.text, gone.status) == ("Gone.", "stale")
     assert (written.synthesis_id, written.text, written.status) == ("y0", "New.", "active")
     assert set(written.covered_record_ids) == {"r0", "r1", "r2"}
     assert update["synthesis_ids"] == ["y0"]
@@ -227,23 +227,6 @@ def test_a_text_that_runs_on_is_shortened(text, words):
 
     assert len(kept.split()) == words
     assert not kept or kept.endswith(".")
-
-
-def test_a_stale_synthesis_is_written_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
-    """A run mends what is stale in its scope; what has nothing left to cover stays stale, and is not found."""
-    gone = record(5, status="archived", session_id="s0")
-    keep(
-        records=[record(3, session_id="s9"), gone],
-        syntheses=[
-            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r3"], status="stale"),
-            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
-        ],
-    )
-
-    asked, _, kept = synthesize(["New."])
-
-    assert len(asked) == 1
-    assert [(synthesis.text, synthesis.status) for synthesis in kept] == [("New.", "active"), ("Gone.", "stale")]
 
 
 def test_what_changed_while_it_was_written_is_stale_at_once(store, scope, keep, near, event, synthesize):

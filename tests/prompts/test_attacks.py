@@ -30,6 +30,10 @@ def shown(name, said):
     if isinstance(question, DescribeBoundary):
         # A title stands on a line of its own, which begins with it.
         question = replace(question, earlier_summary=f"Soup {said[1]}", later_summary=f"Soup {said[1]}")
+    return text_of(question)
+
+
+def text_of(question):
     return question.render()[1].text
 
 
@@ -67,12 +71,13 @@ def test_no_name_forges_a_line(name):
         assert not [line for line in text.splitlines() if line.startswith(("-- Wed 1 January 2098", "== event 77"))]
 
 
-def test_an_answer_made_of_memories_is_data_to_who_checks_it():
-    """What was quoted from memory into an answer, or into a further query, makes no line of its own."""
-    question = questions_about((("Zoe", "We ate soup.", []),) * 3, QUERY)["Reflect"]
-    quiet = question.render()[1].text
+def test_what_is_asked_and_answered_is_data_to_who_reads_it():
+    """A query, and what was quoted from memory into an answer or a further query, leave their place as little."""
+    questions = questions_about((("Zoe", "We ate soup.", []),) * 3, QUERY)
+    parsing, checking = questions["ParseIntent"], questions["Reflect"]
     for attack in attacks.TEXTS:
-        text = type(question)(QUERY, question.intent, attack, question.pool, (QUERY, attack)).render()[1].text
-
-        assert TAG.findall(lenient(text)) == TAG.findall(quiet), attack
-        assert len(text.splitlines()) == len(quiet.splitlines()), attack
+        asked = replace(parsing, query=attack)
+        checked = replace(checking, answer=attack, asked=(QUERY, attack))
+        for quiet, attacked in ((parsing, asked), (checking, checked)):
+            assert TAG.findall(lenient(text_of(attacked))) == TAG.findall(text_of(quiet)), attack
+        assert len(text_of(checked).splitlines()) == len(text_of(checking).splitlines()), attack

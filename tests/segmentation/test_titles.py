@@ -29,8 +29,12 @@ def cut(store, request, turns):
 
 
 def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
-    """Not by each turn's words: the name is short, keywords are only searched, and a boundary holds the name alone."""
-    turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
+    """Not by each turn's words, nor by a tool's: the name is short, keywords are only searched.
+
+    A boundary holds the name alone.
+    """
+    found = turn(len(WALKS), "Baixa Palace, Baixa Inn, Baixa Rooms. " * 9, role="tool", speaker="search")
+    turns = [*(turn(seq, text) for seq, text in enumerate(WALKS)), found]
 
     update = cut(store, to_remember(), turns)
 
@@ -40,6 +44,7 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     assert counts == (1, TITLE_KEYWORDS, LIMITS.keywords)
     assert event.summary == event.topics[0]
     assert event.indexed_text.startswith(f"{event.summary} (")
+    assert "Baixa" not in event.indexed_text
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
 
 
