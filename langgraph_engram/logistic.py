@@ -24,7 +24,7 @@ MAX_LOG_ODDS = 30.0
 
 
 @dataclass(frozen=True)
-class LogisticModel:
+class LogisticRegression:
     """The probability that something holds, given its features."""
 
     features: tuple[str, ...]
@@ -35,7 +35,7 @@ class LogisticModel:
 
     @classmethod
     def load(cls, features: tuple[str, ...], package: str, file: str) -> Self:
-        """Return the model whose weights a package ships as JSON."""
+        """Return the regression whose weights a package ships as JSON."""
         return cls(features, **_stored(package, file))
 
     def probability(self, rows: Numbers) -> Numbers:
@@ -49,25 +49,25 @@ class LogisticModel:
 
 @dataclass(frozen=True)
 class TextClassifier:
-    """A regression for each of some labels, in their order, over the same features of a text."""
+    """A regression for each of some labels, over the same features of a text."""
 
-    models: tuple[LogisticModel, ...]
+    regressions: Sequence[LogisticRegression]
 
     @classmethod
     def load(cls, labels: Sequence[str], package: str, file: str) -> Self:
         """Return the classifier of these labels whose weights a package ships as JSON."""
         stored = _stored(package, file)
-        return cls(tuple(LogisticModel(tuple(stored[label]["weights"]), **stored[label]) for label in labels))
+        return cls([LogisticRegression(tuple(stored[label]["weights"]), **stored[label]) for label in labels])
 
     def probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> Numbers:
         """Return the probability that each text has each label, by unit vectors of shape (len(texts), d)."""
         features = features_of(texts, vectors, self.terms)
-        return np.stack([model.probability(features) for model in self.models], axis=1)
+        return np.stack([regression.probability(features) for regression in self.regressions], axis=1)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The words and pairs of words among the features; the columns of the embedding have numbers for names."""
-        return tuple(name for name in self.models[0].features if not name.isdigit())
+        return tuple(name for name in self.regressions[0].features if not name.isdigit())
 
 
 def terms_of(text: str) -> set[str]:

@@ -55,7 +55,6 @@ from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
 from langgraph_engram.schema import Branches, Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.state import Thread
-from langgraph_engram.stores.base import index_as_of
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.tracing import Tracer
 
@@ -313,7 +312,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         The text quotes it within the budget of tokens under a heading for each kind, one statement a line with its day
         and the beginning of its id, the most significant and newest of each kind first.
         """
-        index = index_as_of(self.store, self._scope(user_id, tenant, agent_id))
+        index = self.store.index(self._scope(user_id, tenant, agent_id)).as_of(None)
         return profile_of(index, check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:

@@ -22,7 +22,7 @@ LOAD = "load"
 """The step of a task whose run is the path of an exported file: loading it again does it."""
 
 
-def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
+def pending_task(run_id: str, turns: Sequence[Turn], step: str, explanation: str) -> PendingTask:
     """Return a task for turns whose later steps are not done. The same run, step and turns give the same id."""
     ids = [turn.turn_id for turn in turns]
     return PendingTask(
@@ -31,22 +31,22 @@ def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> 
         session_id=turns[0].session_id,
         turn_ids=ids,
         step=step,
-        reason=reason,
+        reason=explanation,
         since=datetime.now(UTC),
     )
 
 
-def pending_tasks_by_session(run_id: str, turns: Iterable[Turn], step: str, reason: str) -> list[PendingTask]:
+def pending_tasks_by_session(run_id: str, turns: Iterable[Turn], step: str, explanation: str) -> list[PendingTask]:
     """Return a task for the turns of each session."""
     by_session: dict[str, list[Turn]] = {}
     for turn in turns:
         by_session.setdefault(turn.session_id, []).append(turn)
-    return [pending_task(run_id, of_session, step, reason) for of_session in by_session.values()]
+    return [pending_task(run_id, of_session, step, explanation) for of_session in by_session.values()]
 
 
 def pending_tasks_for(run_id: str, step: str, failed: Iterable[tuple[Sequence[Turn], str]]) -> list[PendingTask]:
     """Return the tasks that failed questions of a step leave: for each, its turns and why it failed."""
-    tasks = [pending_task(run_id, turns, step, reason) for turns, reason in failed if turns]
+    tasks = [pending_task(run_id, turns, step, explanation) for turns, explanation in failed if turns]
     return list({task.pending_id: task for task in tasks}.values())
 
 

@@ -319,15 +319,8 @@ def total(entries: Iterable[UsageEntry]) -> Usage:
     for entry in entries:
         groups.setdefault((entry.node, entry.model), []).append(entry)
     by_node = [sum_of(of_node, *key) for key, of_node in groups.items()]
-    whole = sum_of(by_node)
-    return Usage(
-        calls=whole.calls,
-        prompt_tokens=whole.prompt_tokens,
-        completion_tokens=whole.completion_tokens,
-        tokens=whole.prompt_tokens + whole.completion_tokens,
-        seconds=whole.seconds,
-        by_node=by_node,
-    )
+    counts = sum_of(by_node).model_dump(include={"calls", "prompt_tokens", "completion_tokens", "seconds"})
+    return Usage(**counts, tokens=counts["prompt_tokens"] + counts["completion_tokens"], by_node=by_node)
 
 
 def sum_of(entries: Sequence[UsageEntry], node: str = "", model: str = "") -> UsageEntry:

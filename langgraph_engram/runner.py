@@ -1,17 +1,19 @@
 """Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async.
 
-Runs that wait for a person's approval are listed here, and go on with the answer.
+Runs that wait for a person's approval are listed here, and go on with the answer. What a read graph streams is turned
+into updates: its steps, and the text of its answer as it is written.
 """
 
 import logging
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from socket import gethostname
 from typing import Any, Literal, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -27,15 +29,17 @@ from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import receipt_of
 from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_to_do
+from langgraph_engram.prompts.list_items import ANSWER
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
+from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
-from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
+from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState, needs_whole
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
-from langgraph_engram.streaming import stream_updates
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
 LOG = logging.getLogger(__name__)
@@ -47,6 +51,9 @@ Answer = Verdict | Mapping[str, Verdict]
 """For all decisions, or for each by its id; True approves."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
+LIGHT_ANSWER = "judge_sufficiency"
+"""The step whose text is the answer, unless it says that light memory does not suffice."""
+DEEP_ANSWER = "write_answer"
 
 
 def thread_of(run_id: str, scope: Scope) -> RunnableConfig:
@@ -344,3 +351,61 @@ def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
     entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
     return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
+
+
+def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:
+    """Yield an update for each step and each chunk of the answer; one that no model wrote in chunks comes whole."""
+    answer, streamed, whole = AnswerStream(), False, False
+    for mode, content in parts:
+        if mode == "messages":
+            for update in answer.add(*content):
+                streamed = True
+                yield update
+            continue
+        for step, state in content.items():
+            whole = needs_whole(state) if state and "intent" in state else whole
+            recollection: Recollection | None = (state or {}).get("recollection")
+            if recollection and recollection.answer and not streamed:
+                yield RecallUpdate(step=step, text=recollection.answer)
+            yield RecallUpdate(step=step, recollection=recollection)
+        answer = AnswerStream(is_listed=whole)
+
+
+class AnswerStream:
+    """The text of one answer.
+
+    What may be the "I don't know" of light memory is held back, and so is the list before an answer of the whole.
+    """
+
+    def __init__(self, *, is_listed: bool = False) -> None:
+        self._held = ""
+        self._is_answer, self._is_listed = False, is_listed
+
+    def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
+        """Add the text of `message`, and yield all text that certainly belongs to the answer."""
+        step = metadata.get("langgraph_node")
+        if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
+            return
+        self._held += str(message.text)
+        if self._is_listed and step == DEEP_ANSWER:
+            if ANSWER not in self._held:
+                return
+            self._held, self._is_listed = self._held.rpartition(ANSWER)[2].lstrip(), False
+        self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
+        if self._is_answer:
+            text, self._held = _split_before_mark(self._held)
+            if text:
+                yield RecallUpdate(step=step, text=text)
+
+
+def _split_before_mark(text: str) -> tuple[str, str]:
+    """Return text without `MORE`, and apart from it an end that may turn out to begin another."""
+    text = text.replace(MORE, "")
+    begun = next((size for size in range(len(MORE) - 1, 0, -1) if text.endswith(MORE[:size])), 0)
+    return text[: len(text) - begun], text[len(text) - begun :]
+
+
+def _may_be_unknown(prefix: str) -> bool:
+    """Return whether the beginning of an answer says that it is unknown, or may continue to say so."""
+    text = prefix.strip().casefold()
+    return UNKNOWN.casefold().startswith(text) or is_unknown(text)

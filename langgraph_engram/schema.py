@@ -30,7 +30,7 @@ LASTING = "lasting"
 MOST_SIGNIFICANT = 3.0
 """The highest significance."""
 RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
-"""What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
+"""What a record is: a memory of one of these strategies, or a chunk of a long message as it was written ("passage")."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
@@ -241,8 +241,8 @@ class Record(Frozen):
     """That of the turns it was made from; of a key that differs, the latest value."""
 
     @property
-    def is_passage(self) -> bool:
-        """Whether it is a passage of a message: found and shown as it is, never merged, superseded or summarized."""
+    def is_chunk(self) -> bool:
+        """Whether it is a chunk of a long message: found and shown as it is, never merged, superseded or summarized."""
         return self.kind == "passage"
 
     @property

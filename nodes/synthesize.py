@@ -17,7 +17,7 @@ from langgraph_engram.pending import (
 from langgraph_engram.schema import PendingTask, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
-from langgraph_engram.stores.base import Changes, Store, index_as_of
+from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import (
     Scheduler,
@@ -44,7 +44,7 @@ class Synthesize:
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and complete their tasks."""
         scope, run_id = state["request"].scope, state["run_id"]
-        index, pending = index_as_of(self.store, scope), self.store.pending_tasks(scope)
+        index, pending = self.store.index(scope).as_of(None), self.store.pending_tasks(scope)
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
         jobs = self.scheduler.jobs(index, sessions)
         writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)

@@ -108,11 +108,11 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
         if passage.shows_others:
             text = passage.text
-        elif record.is_passage or OUTLINE in passage.routes:
+        elif record.is_chunk or OUTLINE in passage.routes:
             text = passage.text.removeprefix(dated("", record.mentioned_at))
         else:
             text = record.content
-        yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
+        yield position, record.mentioned_at, _as_written(text) if record.is_chunk else plain(text)
     else:
         first = next(iter(passage.turns), None)
         moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (None, "", 0)
@@ -127,7 +127,7 @@ def dated(text: str, moment: datetime | None) -> str:
 
 def _is_shown_as_turns(passage: Evidence) -> bool:
     """Return whether a passage is quoted by its turns: few and short ones whose words no decision has merged, whole."""
-    if OUTLINE in passage.routes or (passage.record and passage.record.is_passage):
+    if OUTLINE in passage.routes or (passage.record and passage.record.is_chunk):
         return False
     if not passage.turns or (passage.record and (passage.record.derived_from or len(passage.turns) > MOST_TURNS)):
         return False
@@ -280,7 +280,7 @@ class AboutSentences:
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, small talk and images included, in the order of `number_sentences`; none
     to read what was said, its times resolved."""
-    in_passages: frozenset[str] = frozenset()
+    in_chunks: frozenset[str] = frozenset()
     """The ids of the turns that are kept as passages as well."""
     system: ClassVar[str]
     """The rules, the same for every call, so that a prompt cache hits."""

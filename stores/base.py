@@ -1,12 +1,9 @@
 """Name what callers of a store need: the store, what one commit writes, and where a store may be."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from langgraph_engram.schema import Branches, Scope
 from langgraph_engram.stores.chroma import ChromaStore as Store
-from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kinds import Changes
 
 __all__ = ["Changes", "Store"]
@@ -20,14 +17,3 @@ def kind_of_location(location: str | Path) -> Literal["memory", "server", "folde
     if location == MEMORY:
         return "memory"
     return "server" if isinstance(location, str) and "://" in location else "folder"
-
-
-def index_as_of(
-    store: Store,
-    scope: Scope,
-    moment: datetime | None = None,
-    revision: str | None = None,
-    branches: Branches = "current",
-) -> ScopeIndex:
-    """Return the index of what a scope holds, or held at a moment, of a revision if that is still there."""
-    return store.index(scope, revision).as_of(moment, branches)

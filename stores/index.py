@@ -1,15 +1,17 @@
-"""Hold the memories of one scope in the process.
+"""Hold the memories of one scope in the process, and those of the scopes used last as far as there is room.
 
 A store never changes an index that it has handed out: a commit makes the next one, so that a reader in another thread
 sees one moment throughout. Positions are stable: an item may be replaced, but is never moved.
 """
 
 import copy
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from math import nan
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.schema import Boundary, Branches, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Branches, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.stores.kind_index import Codes, KindIndex, Values
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
@@ -37,6 +39,10 @@ from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 from langgraph_engram.text.statements import addresses_listener
 from langgraph_engram.text.tokens import content_stems
 
+MAX_SCOPES = 64
+"""Scopes in memory at most."""
+MAX_EARLIER = 4
+"""Versions before the present one of a scope that are kept for runs that began on them; versions share arrays."""
 K = TypeVar("K", bound=KindIndex[Any])
 
 
@@ -90,7 +96,7 @@ class RecordIndex(KindIndex[Record]):
 
     active = Values[Record](lambda record: record.status == "active", np.bool_)
     superseded = Values[Record](lambda record: record.status == "superseded", np.bool_)
-    is_passage = Values[Record](lambda record: record.is_passage, np.bool_)
+    is_chunk = Values[Record](lambda record: record.is_chunk, np.bool_)
     speaker = Codes[Record](lambda record: record.speaker)
     memory_type = Codes[Record](lambda record: record.memory_type or "")
     event_start = Values[Record](lambda record: epoch_seconds(record.event_start, nan), np.float64)
@@ -336,3 +342,81 @@ class Matches:
 def _is_own(condition: Condition) -> bool:
     """Return whether an event, a boundary or a synthesis is asked itself, and not its members."""
     return condition.key in ("kind", "status")
+
+
+@dataclass
+class _Held:
+    """The index of a scope, with the versions before it, the newest first, and what it took when last looked at."""
+
+    index: ScopeIndex
+    earlier: tuple[ScopeIndex, ...]
+    size: int
+
+
+class IndexCache:
+    """The scope indexes used last. Many threads may use it at once."""
+
+    def __init__(self, memory_limit_mb: int) -> None:
+        self._most_bytes = memory_limit_mb * 1_000_000
+        self._held: OrderedDict[Scope, _Held] = OrderedDict()
+        """By scope; the one used last is the last one."""
+        self._lock = RLock()
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Return whether there is an index to let go of."""
+        with self._lock:
+            over = len(self._held) > MAX_SCOPES or sum(held.size for held in self._held.values()) > self._most_bytes
+            return over and len(self._held) > 1
+
+    def get(self, scope: Scope) -> ScopeIndex | None:
+        """Return the index of a scope, if it is cached."""
+        with self._lock:
+            held = self._held.get(scope)
+            if held is None:
+                return None
+            last = self._held[next(reversed(self._held))]
+            if last is not held:
+                last.size = last.index.nbytes  # it grows as it is read
+                self._held.move_to_end(scope)
+            return held.index
+
+    def version(self, scope: Scope, revision: str) -> ScopeIndex | None:
+        """Return the index of a scope as it was at a revision, if it is cached."""
+        with self._lock:
+            held = self._held.get(scope)
+        versions = (held.index, *held.earlier) if held else ()
+        return next((index for index in versions if index.revision == revision), None)
+
+    def put(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> list[tuple[Scope, ScopeIndex]]:
+        """Cache the index of a scope, and keep `before`, the version that it was made from.
+
+        Returns:
+            The indexes used longest ago that were beyond the limits and were removed; never the one that was put.
+        """
+        surplus = []
+        with self._lock:
+            held = self._held.pop(scope, None)
+            earlier = held.earlier if held and (before is not None or held.index is index) else ()
+            if before is not None:
+                earlier = (before, *earlier)[:MAX_EARLIER]
+            self._held[scope] = _Held(index, earlier, index.nbytes)
+            while self.is_over_limit:
+                last, of_last = self._held.popitem(last=False)
+                surplus.append((last, of_last.index))
+        return surplus
+
+    def all(self) -> list[tuple[Scope, ScopeIndex]]:
+        """Return the indexes in the cache, with their scopes; the one used last is the last one."""
+        with self._lock:
+            return [(scope, held.index) for scope, held in self._held.items()]
+
+    def clear(self) -> None:
+        """Remove all indexes."""
+        with self._lock:
+            self._held.clear()
+
+    def drop(self, scope: Scope) -> None:
+        """Remove the index of a scope."""
+        with self._lock:
+            self._held.pop(scope, None)

@@ -89,8 +89,8 @@ class PackedItems(Sequence[T]):
 
     __slots__ = ("_characters", "_packed", "_size", "_unpacked")
 
-    def __init__(self, model: type[T], packed: Iterable[bytes] = ()) -> None:
-        self._unpacked = _Unpacked(model)
+    def __init__(self, item_type: type[T], packed: Iterable[bytes] = ()) -> None:
+        self._unpacked = _Unpacked(item_type)
         """Of all versions."""
         self._packed = list(packed)
         """Versions share it, each up to its size."""
@@ -161,11 +161,11 @@ class PackedItems(Sequence[T]):
 class _Unpacked(dict[bytes, T]):
     """Items as objects by their JSON, as many as were made last. Many threads may use it at once."""
 
-    def __init__(self, model: type[T]) -> None:
-        self._model, self._lock = model, Lock()
+    def __init__(self, item_type: type[T]) -> None:
+        self._item_type, self._lock = item_type, Lock()
 
     def __missing__(self, packed: bytes) -> T:
-        return self._hold(packed, self._model.model_validate_json(packed))
+        return self._hold(packed, self._item_type.model_validate_json(packed))
 
     def pack(self, item: T) -> bytes:
         """Return an item as JSON, and hold it as an object."""

@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("graphs", "formats"),
     ("requests",),
     ("presets",),
-    ("config", "streaming"),
+    ("config",),
     ("runner",),
     ("profile",),
     ("history",),

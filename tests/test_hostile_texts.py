@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.extraction.evidence import missing_number, read_sentences, verify_record
+from langgraph_engram.extraction.lasting import voiced_sentences
 from langgraph_engram.prompts.rendering import as_data
 from langgraph_engram.screening import mask_secrets
 from langgraph_engram.temporal.find import MOST_MATCHES, find_times, parse_constraint, parse_time, resolve_times
 from langgraph_engram.text.keywords import is_small_talk, keywords_of
-from langgraph_engram.text.markdown import passages_of
+from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.questions import answer_type, read_cues
-from langgraph_engram.text.quotation import voiced_sentences
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import affirmed, location_of, purpose_of, reason_of, slot_of, type_of
 from langgraph_engram.text.tokens import content_stems, numbers_in, spelled_numbers, words
@@ -43,7 +43,7 @@ READERS = {
     "time": lambda text: parse_time(text, NOW),
     "constraint": lambda text: parse_constraint(text, NOW),
     "sentences": lambda text: (split_sentences(text), question_at_end(text)),
-    "passages": lambda text: (passages_of(text, "user"), passages_of(text, "assistant")),
+    "passages": lambda text: (chunks_of(text, "user"), chunks_of(text, "assistant")),
     "words": lambda text: (content_stems(text), numbers_in(text), spelled_numbers(words(text))),
     "keywords": lambda text: (keywords_of(text), is_small_talk(text)),
     "clauses": lambda text: (affirmed(text), type_of(text, NOW), slot_of(text, "Ana")),

@@ -11,7 +11,7 @@ from langgraph_engram.embeddings.base import (
     texts_of_narrative,
     texts_of_turn,
 )
-from langgraph_engram.text.markdown import MAX_PASSAGE, passages_of
+from langgraph_engram.text.markdown import MAX_CHUNK, chunks_of
 from tests.conftest import make_turn
 
 
@@ -30,13 +30,13 @@ def test_a_short_turn_is_one_text():
 
 def test_a_long_turn_is_read_to_its_end():
     """Each of its passages counts by what it begins with."""
-    long = turn("We walked along the shore for a while. " * (MAX_PASSAGE // 20) + "The lighthouse keeper plays chess.")
+    long = turn("We walked along the shore for a while. " * (MAX_CHUNK // 20) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
     vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
 
     assert all(text.startswith("assistant: We walked along the shore") for text in texts)
-    assert len(texts) == len(passages_of(long.text, "assistant")) > 1
+    assert len(texts) == len(chunks_of(long.text, "assistant")) > 1
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 

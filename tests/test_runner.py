@@ -16,9 +16,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.write_answer import MORE
+from langgraph_engram.runner import AnswerStream, _may_be_unknown, stream_updates
 from langgraph_engram.schema import Intent, Scope
 from langgraph_engram.settings import Settings, UpdateSettings
-from langgraph_engram.streaming import AnswerStream, _may_be_unknown, stream_updates
 from tests.failing import Failing
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

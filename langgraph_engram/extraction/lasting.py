@@ -5,25 +5,27 @@ regressions over the sentence's embedding and over the words and pairs of words 
 sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.questions import begins_question
-from langgraph_engram.text.quotation import Voiced, voiced_sentences
+from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "lasting_weights.json"
-KINDS: tuple[Lasting, ...] = get_args(Lasting)
+LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
 THRESHOLD = 0.45
@@ -32,12 +34,29 @@ INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
 UNNAMED = "user"
 """The speaker of a message without a name: its role."""
+MOST_QUOTED = 0.5
+"""Share of a sentence that a quotation inside it may take up."""
+PASTED = re.compile(
+    r"""
+    ```.*?(?:```|\Z) | ^[ \t]*~~~.*?(?:^[ \t]*~~~|\Z)                       # blocks of code
+    | ^[ \t]*>[^\n]*                                                        # lines of a reply
+    | (?<!\w)["“„«][^"“”„«»]*(?:["“”»]|\Z) | (?<!\w)['‘](?=\w)[^\n]{1,300}?['’](?!\w)
+    | (?<!\w)<(?P<tag>[a-z][\w-]*)(?=[\s/>])[^<>\n]*>.*?(?:</(?P=tag)\s*>|\Z)
+    | \[(?P<code>[a-z]\w*)[^\[\]\n]{0,80}\].{0,2000}?\[/(?P=code)\]
+    | ^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})(?:.*^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$|.*\Z)
+    | (?:^(?:\[[^\]\n]{1,40}\][ ]?)?[^\W\d_][\w .'’-]{0,39}:[ \t]+\S[^\n]*(?:\n|\Z)){2,}(?:[ \t]*\n.*\Z)?
+    | (?<=\n)\#{1,6}[ \t][^\n]*\n.*\Z                                       # a page below something else
+    | (?<=[:：])[ \t]*\n\s*(?!```|~~~|\s)(?P<introduced>.*)\Z
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""What is quoted or pasted: by the structure of a message alone, no word is looked at."""
 
 
 @cache
-def load_model() -> TextClassifier:
-    """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
-    return TextClassifier.load((*KINDS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
+def load_classifier() -> TextClassifier:
+    """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
+    return TextClassifier.load((*LABELS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_lasting(
@@ -71,12 +90,12 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     if not said or encoder.name != VECTOR_SPACE:
         return {}
     vectors = encoder.encode([record.indexed_text for record, _ in said])
-    rows = load_model().probabilities([text for _, text in said], vectors)
+    rows = load_classifier().probabilities([text for _, text in said], vectors)
     classified: dict[str, Record] = {}
     for (record, text), row in zip(said, rows, strict=True):
         is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
         lasts = row[-1] >= THRESHOLD and not begins_question(text)
-        kind = "instruction" if is_instruction else KINDS[1 + int(np.argmax(row[1:-1]))] if lasts else None
+        kind = "instruction" if is_instruction else LABELS[1 + int(np.argmax(row[1:-1]))] if lasts else None
         update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2)}
         classified[record.record_id] = record.model_copy(update=update)
     return classified
@@ -85,7 +104,7 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
 def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:
     """Return the sentence that each record of some turns tells, by its id, without those that are quoted."""
     messages = {turn_id: _by_words(turn) for turn_id, turn in said.items()}
-    telling = [record for record in records if _rests_on(record, said) and not record.is_passage]
+    telling = [record for record in records if _rests_on(record, said) and not record.is_chunk]
     told = {record.record_id: _told_by(record, messages[record.source_turn_ids[-1]]) for record in telling}
     return {record_id: sentence for record_id, sentence in told.items() if sentence.is_own}
 
@@ -105,6 +124,36 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
     if told in sentences or not sentences:
         return sentences.get(told, Voiced(record.content))
     return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
+
+
+@dataclass(frozen=True, slots=True)
+class Voiced:
+    """A sentence of a message, and whose words it holds."""
+
+    text: str
+    is_own: bool = True
+    introduction: str = ""
+    """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
+
+
+def voiced_sentences(text: str) -> list[Voiced]:
+    """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
+    voices: list[str] = []
+    end = 0
+    for match in PASTED.finditer(text):
+        voices += [""] * len(words(text[end : match.start()]))
+        voices += ["introduced" if match["introduced"] else "pasted"] * len(words(match.group()))
+        end = match.end()
+    voices += [""] * len(words(text[end:]))
+    found: list[Voiced] = []
+    introduction, position = "", 0
+    for sentence in split_sentences(text):
+        own = voices[position : (position := position + len(words(sentence)))]
+        if "introduced" in own:
+            introduction = introduction or (found[-1].text if found else "")
+        is_pasted = own.count("pasted") > MOST_QUOTED * len(own)
+        found.append(Voiced(sentence, not is_pasted, introduction if "introduced" in own else ""))
+    return found
 
 
 def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:

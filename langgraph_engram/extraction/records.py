@@ -20,7 +20,7 @@ from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
-from langgraph_engram.text.markdown import passages_of
+from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
 from langgraph_engram.text.tokens import content_stems, words
@@ -33,7 +33,7 @@ LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
 """Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
-TOLD = 0.7
+KNOWN = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
@@ -76,15 +76,15 @@ def build_records(
                 record = record.model_copy(update={name: found[name] for name in dimensions})
             made.append(record)
     people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
-    return _without_told_relations(join_repeats(made), people)
+    return _without_repeated_relations(join_repeats(made), people)
 
 
-def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
-    """Return the passages of turns of events as records, as they were written, each after its speaker's name."""
+def chunk_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
+    """Return the chunks of turns of events as records, as they were written, each after its speaker's name."""
     found: list[Record] = []
     for turn in (turn for turn in turns if turn.turn_id in event_of):
         event_id = event_of[turn.turn_id]
-        for part, text in enumerate(passages_of(turn.text, turn.role)):
+        for part, text in enumerate(chunks_of(turn.text, turn.role)):
             record_id = make_id(scope_key, event_id, "passage", turn.turn_id, part, text)
             found.append(_record(record_id, "passage", f"{turn.speaker}: {text}", event_id, turn, [turn], part))
     return found
@@ -133,17 +133,17 @@ def _with_sources(record: Record, repeat: Record) -> Record:
     return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
 
 
-def _without_told_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
+def _without_repeated_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
     """Return records without the relations most of whose stems, names of people aside, others of their turns hold."""
-    held: dict[str, set[str]] = {}
+    stems_of_turn: dict[str, set[str]] = {}
     for record in records:
         for turn_id in record.source_turn_ids if record.kind != "relational" else ():
-            held.setdefault(turn_id, set()).update(content_stems(record.content))
+            stems_of_turn.setdefault(turn_id, set()).update(content_stems(record.content))
 
     def adds_something(record: Record) -> bool:
         stems = set(content_stems(record.content)).difference(people)
-        told = stems & {stem for turn_id in record.source_turn_ids for stem in held.get(turn_id, ())}
-        return not stems or len(told) < TOLD * len(stems)
+        repeated = stems & {stem for turn_id in record.source_turn_ids for stem in stems_of_turn.get(turn_id, ())}
+        return not stems or len(repeated) < KNOWN * len(stems)
 
     return [record for record in records if record.kind != "relational" or adds_something(record)]
 

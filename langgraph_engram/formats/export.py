@@ -92,7 +92,8 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
                     for item in store.items(owner, kind):
                         # A task at one of these steps is about what is not stored, or does not stay.
                         if getattr(item, "step", None) not in (RECEIVE, FORGET, LOAD):
-                            _write_item(file, kind, owner, item)
+                            head = f'{{"kind":"{kind.name}","scope":{owner.model_dump_json()},"item":'
+                            file.write(f"{head}{item.model_dump_json()}}}\n".encode())
                             counts[kind.name] += 1
         _write_line(file, Footer(items=sum(counts.values())))
     return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
@@ -186,10 +187,6 @@ def _written(store: ChromaStore, path: Path) -> Iterator[IO[bytes]]:
 
 def _write_line(file: IO[bytes], line: BaseModel) -> None:
     file.write(line.model_dump_json().encode() + b"\n")
-
-
-def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) -> None:
-    file.write(f'{{"kind":"{kind.name}","scope":{scope.model_dump_json()},"item":{item.model_dump_json()}}}\n'.encode())
 
 
 def _check_header(path: Path, line: bytes) -> None:

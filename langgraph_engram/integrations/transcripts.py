@@ -37,7 +37,7 @@ LOG = logging.getLogger(__name__)
 Keep = Literal["all", "user", "none"]
 Redaction: TypeAlias = Callable[[str], str]
 """What is done to a text before a model sees it; where it raises an error, the model is shown nothing."""
-KINDS: dict[Keep, tuple[type, ...]] = {"all": (HumanMessage, AIMessage), "user": (HumanMessage,), "none": ()}
+KEPT_TYPES: dict[Keep, tuple[type, ...]] = {"all": (HumanMessage, AIMessage), "user": (HumanMessage,), "none": ()}
 FROM_MEMORY = "engram_from_memory"
 """The key in a message's `response_metadata` that marks an answer of memory, and not of a model."""
 FORGET_TOOL = "forget_memory"
@@ -106,7 +106,7 @@ def to_remember(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) 
     """Return the messages to remember, in order; with their ids where these are stable, so that each is kept once."""
     converted: list[Message] = []
     for message in _without_forgetting(messages):
-        if isinstance(message, KINDS[keep]) and _is_said(message):
+        if isinstance(message, KEPT_TYPES[keep]) and _is_said(message):
             converted += _convert(message, with_ids=with_ids)
     return converted
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
@@ -124,7 +124,7 @@ def first_person_query(intent: Intent) -> str:
 
 
 def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
-    """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
+    """Return what of a memory a query needs: as its parser says, else by the classifier, which knows MiniLM alone."""
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
@@ -138,9 +138,9 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
-    says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
-    it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
+    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
+    classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
+    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -171,7 +171,7 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 @cache
 def _load(labels: tuple[str, ...], file: str) -> TextClassifier:
-    """Return a shipped model, which the lab's `training/sentences.py` fits."""
+    """Return a shipped classifier, which the lab's `training/sentences.py` fits."""
     return TextClassifier.load(labels, "langgraph_engram.retrieval", file)
 
 

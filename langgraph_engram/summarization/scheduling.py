@@ -23,7 +23,7 @@ MOST_WAITING = 20
 """Sessions whose records wait to be summarized together, at most."""
 MIN_BUFFER_TOKENS = 900
 BUFFER_TOKENS = 4000
-LEAST_TOLD = 0.5
+LEAST_NARRATED = 0.5
 """Least share of a record's content stems in a narrative that tells it."""
 
 
@@ -65,16 +65,11 @@ class Scheduler:
         covered = {record.record_id for job in jobs for record in job.records}
         for session_id in session_ids:
             closed = is_closed(index, session_id)
-            buffer = self.buffer(index, session_id, closed=closed)
+            buffer = [*(_waiting_records(index, session_id) if closed else ()), *uncovered_records(index, session_id)]
             parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
             covered.update(record.record_id for part in parts for record in part)
             jobs += [SynthesisJob(tuple(part)) for part in parts]
         return jobs
-
-    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
-        """Return what a session has to summarize: what no synthesis covers, and what has waited for it once it ends."""
-        waiting = _waiting_records(index, session_id) if closed else []
-        return [*waiting, *uncovered_records(index, session_id)]
 
     def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
         """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
@@ -113,11 +108,11 @@ def is_outdated(text: str, record: Record, replacement: Record | None = None) ->
     """
     if record.status == "active":
         return True
-    told, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
-    if len(stems & told) < LEAST_TOLD * len(stems):
+    narrated, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
+    if len(stems & narrated) < LEAST_NARRATED * len(stems):
         return False
     merged_into = replacement if record.status == "merged" else None
-    return merged_into is None or not told.issuperset(content_stems(merged_into.content))
+    return merged_into is None or not narrated.issuperset(content_stems(merged_into.content))
 
 
 def is_covered_elsewhere(synthesis: Synthesis, index: ScopeIndex) -> bool:
@@ -157,9 +152,9 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
 
 
 def active_in(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Return the active records of a session, in order of time, without passages: none is summarized."""
+    """Return the active records of a session, in order of time, without chunks: none is summarized."""
     stored = index.records.in_session(session_id)
-    found = [record for record in stored if record.status == "active" and not record.is_passage]
+    found = [record for record in stored if record.status == "active" and not record.is_chunk]
     return sorted(found, key=lambda record: (record.seq, record.part))
 
 

@@ -10,8 +10,7 @@ from langchain_openai import OpenAIEmbeddings
 
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder
 from langgraph_engram.embeddings.factory import LangChainEncoder, name_of, open_encoder
-from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
+from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from tests.fake_server import FakeServer, Reply
 

@@ -11,11 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, TorchMiniLM
+from langgraph_engram.embeddings.minilm import (
+    BATCH,
+    FILES,
+    NO_TELEMETRY,
+    REVISION,
+    TOKENIZER,
+    WEIGHTS,
+    OnnxMiniLM,
+    TorchMiniLM,
+)
 from langgraph_engram.errors import EncoderUnavailable
 
 
@@ -90,7 +97,7 @@ def test_what_the_hub_left_here_before_is_used(
     snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     copy_of(packaged_weights, snapshot)
 
-    assert minilm_weights.find_weights(None) == snapshot
+    assert minilm.find_weights(None) == snapshot
     for encoder in (OnnxMiniLM(), open_encoder(packaged_weights), open_encoder(str(packaged_weights))):
         assert encoder.name == "all-MiniLM-L6-v2-53aa5117"
         assert np.allclose(encoder.encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)

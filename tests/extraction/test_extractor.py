@@ -3,8 +3,7 @@
 import pytest
 
 from langgraph_engram.extraction import extractor
-from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.extractor import Extractor, is_poor
+from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events, is_poor
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings

@@ -100,7 +100,7 @@ def test_a_passage_is_evidence_in_its_own_words(remembered):
     found = memory.search("How many ohms are healthy when I measure the coil of the valve?", user_id="ana").evidence
     best = next(passage for passage in found if "about 40 ohms is healthy" in passage.text)
 
-    assert best.record.is_passage
+    assert best.record.is_chunk
     assert best.text.startswith("6 May 2024, assistant: Here is what")
     assert "tomatoes" in best.record.content
     assert "tomatoes" not in format_evidence([best])

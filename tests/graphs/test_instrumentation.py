@@ -65,7 +65,7 @@ class Faltering:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    def index(self, scope, revision=None):
+    def index(self, scope, revision=None, moment=None):
         self._falter("index")
         return self._store.index(scope, revision)
 

@@ -5,8 +5,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_openai import ChatOpenAI
 
 from langgraph_engram.errors import UnknownModel
-from langgraph_engram.llm.chat import ChatSettings
-from langgraph_engram.llm.factory import open_chat, open_model
+from langgraph_engram.llm.chat import ChatSettings, open_chat, open_model
 from langgraph_engram.testing import FakeModel
 from tests.fake_server import FakeServer, Reply
 from tests.llm.conftest import AskText

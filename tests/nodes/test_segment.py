@@ -18,8 +18,7 @@ from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.segmenter import LearnedSegmenter
+from langgraph_engram.segmentation.segmenter import BoundaryDetector, LearnedSegmenter
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store

@@ -109,7 +109,7 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
 
     asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=seeds))
 
-    assert [record.record_id for record in asked[0].history] == history
+    assert [record.record_id for record in asked[0].seeds] == history
     assert kept.seed_event_ids == ["old"]
 
 
@@ -126,7 +126,7 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
 
     asked, _, _ = synthesize(limits=SourceLimits(seeds=1))
 
-    assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
+    assert [record.record_id for record in asked[0].seeds] == ["seed", "relation"]
 
 
 @pytest.mark.parametrize("limits", [SourceLimits(seeds=0), SourceLimits(history_tokens=50)])
@@ -137,7 +137,7 @@ def test_history_keeps_to_its_limits(keep, near, record, event, synthesize, limi
 
     asked, _, (kept,) = synthesize(limits=limits)
 
-    assert (asked[0].history, kept.seed_event_ids) == ((), [])
+    assert (asked[0].seeds, kept.seed_event_ids) == ((), [])
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):

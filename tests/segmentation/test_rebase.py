@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Record
-from langgraph_engram.segmentation.events import EventBuilder
-from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records
+from langgraph_engram.segmentation.events import EventBuilder, rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, TURNS, ScopeIndex
 from tests.conftest import make_event, make_turn
 

@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.prompts.extract_events import EventNote
-from langgraph_engram.segmentation import boundary_model
+from langgraph_engram.segmentation import segmenter
 from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords, name_by_notes
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
@@ -17,7 +17,7 @@ WALKS = [f"My camera and I saw a {sight}: the camera likes {sight} light." for s
 @pytest.fixture(autouse=True)
 def _uncut(monkeypatch):
     """Leave each session one event."""
-    monkeypatch.setattr(boundary_model, "MIN_PROBABILITY", 1)
+    monkeypatch.setattr(segmenter, "MIN_PROBABILITY", 1)
 
 
 def cut(store, request, turns):

@@ -8,10 +8,10 @@ import pytest
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores import index_cache, snapshots
+from langgraph_engram.stores import index, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import IndexCache, ScopeIndex
 
 SCOPES = [Scope(user_id=name) for name in ("ana", "ben", "cem", "dan", "eve", "fay")]
 
@@ -29,7 +29,7 @@ def test_without_room_one_scope_is_held_and_nothing_is_lost(
     tmp_path, encoder, changes, turn, monkeypatch, location, most_scopes, memory_mb
 ):
     """The index of the scope used before is freed, and comes back with what was committed."""
-    monkeypatch.setattr(index_cache, "MAX_SCOPES", most_scopes)
+    monkeypatch.setattr(index, "MAX_SCOPES", most_scopes)
     place = location if location == "memory:" else tmp_path / location
     store = open_store(place, encoder, settings=StorageSettings(memory_limit_mb=memory_mb))
     for scope in SCOPES:
@@ -66,7 +66,7 @@ def test_scopes_in_memory_keep_to_the_limit(tmp_path, encoder, changes):
 
 def test_many_threads_may_use_indexes_at_once():
     """Who looks whether there is room is not disturbed by who takes another scope's index."""
-    cache, interval = index_cache.IndexCache(512), sys.getswitchinterval()
+    cache, interval = IndexCache(512), sys.getswitchinterval()
     for scope in SCOPES:
         cache.put(scope, ScopeIndex())
 

@@ -74,7 +74,7 @@ def kind_of(item: Item) -> str:
     """Return the kind of an item in one word: its type where it has one, else what it is."""
     if isinstance(item, Synthesis):
         return "synthesis"
-    return item.kind if item.is_passage else item.memory_type or item.kind
+    return item.kind if item.is_chunk else item.memory_type or item.kind
 
 
 def states_of(item: Item, index: ScopeIndex) -> list[str]:
