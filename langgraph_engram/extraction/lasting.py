@@ -53,6 +53,16 @@ PASTED = re.compile(
 """What is quoted or pasted: by the structure of a message alone, no word is looked at."""
 
 
+@dataclass(frozen=True, slots=True)
+class Voiced:
+    """A sentence of a message, and whose words it holds."""
+
+    text: str
+    is_own: bool = True
+    introduction: str = ""
+    """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
+
+
 @cache
 def load_classifier() -> TextClassifier:
     """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
@@ -124,16 +134,6 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
     if told in sentences or not sentences:
         return sentences.get(told, Voiced(record.content))
     return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
-
-
-@dataclass(frozen=True, slots=True)
-class Voiced:
-    """A sentence of a message, and whose words it holds."""
-
-    text: str
-    is_own: bool = True
-    introduction: str = ""
-    """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
 
 
 def voiced_sentences(text: str) -> list[Voiced]:
