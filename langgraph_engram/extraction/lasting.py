@@ -74,9 +74,8 @@ def mark_lasting(
 ) -> list[Record]:
     """Return records with the significance of what people said, and with the kinds of what the user did.
 
-    What a model has marked stays marked, of what the user said in their own voice; an instruction in their very words,
-    which is shown with every query, only where these words show it. Records in the words of a speaker are classified,
-    if the encoder is MiniLM. `turns` are those that the records were extracted from.
+    What a model has marked stays marked, of the user's own voice; an instruction in their words, only if these show it.
+    Records in a speaker's words are classified, if the encoder is MiniLM. `turns` are those they were extracted from.
     """
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
     own, voices = _own_turns(said.values(), index, user_id), _own_voices(records, said)
@@ -91,10 +90,7 @@ def mark_lasting(
 
 
 def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
-    """Return those in a speaker's words, by id, with the likeliest kind of what lasts, and with their significance.
-
-    What only asks is nothing else than an instruction, which is one sooner where a model says so too.
-    """
+    """Return those in a speaker's words as classified, by id; an instruction is one sooner if a model says so too."""
     said = [(record, own_words(record.content, record.speaker)) for record in records]
     said = [(record, text) for record, text in said if text != record.content and words(text)]
     if not said or encoder.name != VECTOR_SPACE:
@@ -138,21 +134,19 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
 
 def voiced_sentences(text: str) -> list[Voiced]:
     """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
+    introduction, position, end = "", 0, 0
     voices: list[str] = []
-    end = 0
     for match in PASTED.finditer(text):
         voices += [""] * len(words(text[end : match.start()]))
         voices += ["introduced" if match["introduced"] else "pasted"] * len(words(match.group()))
         end = match.end()
     voices += [""] * len(words(text[end:]))
     found: list[Voiced] = []
-    introduction, position = "", 0
     for sentence in split_sentences(text):
         own = voices[position : (position := position + len(words(sentence)))]
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
-        is_pasted = own.count("pasted") > MOST_QUOTED * len(own)
-        found.append(Voiced(sentence, not is_pasted, introduction if "introduced" in own else ""))
+        found.append(Voiced(sentence, own.count("pasted") <= MOST_QUOTED * len(own), introduction))
     return found
 
 
