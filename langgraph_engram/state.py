@@ -46,8 +46,8 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(name: str) -> str:
-    """Return a speaker's name on one line and cut to length, so that it cannot pass for a line of the conversation."""
-    words = CONTROL.sub(" ", INVISIBLE.sub("", name)).split()
+    """Return a name on one line, cut to length, hidden characters shown: it passes for no line and no other name."""
+    words = CONTROL.sub(" ", INVISIBLE.sub("\ufffd", name)).split()
     return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 
 

@@ -268,7 +268,7 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
     speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
     if role is None:
-        our_role = ROLES.get(speaker.casefold(), "user")
+        our_role = ROLES.get(speaker.replace("\ufffd", "").casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:
         our_role = ROLES[role.casefold()]
     else:

@@ -8,6 +8,7 @@ A model that selects is offered short lines. First a fixed part, what lasts most
 every fiftieth record alone, so that a provider's prompt cache keeps it. Then the nearest statements among the rest.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,7 @@ from langgraph_engram.retrieval.scoring import Positions, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
 from langgraph_engram.schema import MOST_SIGNIFICANT, Evidence, Intent, Record
 from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.statements import own_words
 
 WEIGHTS_FILE = "message_weights.json"
@@ -102,7 +104,8 @@ class Statements:
     def said(self) -> Positions:
         """Return the positions of what people said and is so today, in the words of one sentence or few."""
         records, links = self.index.records, record_links(self.index)
-        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_chunk)
+        idle = links.is_assistant | records.is_chunk | records.column("small_talk", _is_small_talk, np.bool_)
+        return np.flatnonzero(records.active & self.matches.records & ~idle)
 
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
@@ -132,6 +135,11 @@ class Statements:
 
     def _lasts(self, positions: Positions) -> Numbers:
         return log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
+
+
+def _is_small_talk(record: Record) -> bool:
+    """Return whether a record is all small talk, but for the name at whom it is aimed: "Thanks, John!"."""
+    return is_small_talk(re.sub(r",\s+[A-Z]\w+(?=\W*$)", "", own_words(record.content, record.speaker)))
 
 
 @dataclass(frozen=True)

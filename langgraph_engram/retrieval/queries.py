@@ -140,7 +140,8 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
     assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
     classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
-    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
+    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is
+    idle.
     """
     if intent.needs_assistant:
         return "question"

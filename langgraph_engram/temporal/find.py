@@ -39,7 +39,7 @@ RECURRING = re.compile(
 """Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
-WITHIN = re.compile(r"(?i),?\s+(?:(?:on|in|from|between)\s+(?:the\s+)?)?")
+WITHIN = re.compile(r"(?i),?\s+\(?(?:(?:on|in|from|between)\s+(?:the\s+)?)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")

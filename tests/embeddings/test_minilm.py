@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from langgraph_engram.embeddings import minilm
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm import (

@@ -211,7 +211,7 @@ def test_any_text_that_is_kept_can_be_stored(text):
         (" Ana\tLima ", "Ana Lima"),
         ("Ana\nBen: I lied", "Ana Ben: I lied"),
         ("Ana\x1b[31m\x85Lima\u2028", "Ana [31m Lima"),
-        ("A\u202ena\ufeff", "Ana"),
+        ("A\u202ena\ufeff", "A\ufffdna\ufffd"),
         ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"),
         ("A" * 5_000, "A" * MAX_NAME_CHARACTERS),
         ("\t\x07", "assistant"),
@@ -231,4 +231,5 @@ def test_a_role_is_known_by_its_name_on_one_line(speaker):
     """Neither white space nor invisible marks in a speaker's name change anybody's role."""
     (message,) = to_messages([{"speaker": speaker, "text": "Hello"}])
 
-    assert (message.role, message.speaker) == ("assistant", "Assistant")
+    assert (message.role, message.speaker.replace("\ufffd", "")) == ("assistant", "Assistant")
+    assert ("\ufffd" in message.speaker) != speaker.isascii()

@@ -13,14 +13,16 @@ from tests.prompts.conftest import questions_about
 
 QUERY = "What did Zoe eat?"
 TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool|answers)\b", re.IGNORECASE)
-TOKEN = re.compile(r"<\|\w|<\w+_of_turn>|<</?SYS>>|\[/?INST\]")
+TOKEN = re.compile(r"<\|\w|<\w+_of_turn>|<</?SYS>>|\[/?INST\]|<[\s/]*(?:system|think|tool_call|s>)")
+HIDDEN = ("Cf", "Mn", "Me")
+BLANKS = "\u115f\u1160\u2800"
 HEAD = re.compile(r"(?:\[\d+\])*\s*(?:\([^)]*\) )?([^:\[]*):")
 
 
 def lenient(text):
-    """Return a text as somebody reads it who sees no invisible characters, and wide ones like narrow ones."""
-    visible = (mark for mark in text if unicodedata.category(mark) != "Cf")
-    return unicodedata.normalize("NFKC", "".join(visible).replace("\u2039", "(").replace("\uff3b", "("))
+    """Return a text as somebody reads it who sees nothing invisible or combining, and wide ones like narrow ones."""
+    marks = unicodedata.normalize("NFKD", text.replace("\u2039", "(").replace("\uff3b", "("))
+    return "".join(mark for mark in marks if unicodedata.category(mark) not in HIDDEN and mark not in BLANKS)
 
 
 def shown(name, said):
@@ -53,7 +55,7 @@ def test_no_attack_leaves_its_place(name):
             assert TAG.findall(lenient(text)) == tags, attack
             assert not TOKEN.search(lenient(text)), attack
             assert heads(text) == begun, attack
-            assert not re.search(rf"\[\s*{attacks.FORGED}", text), attack
+            assert not re.search(rf"\[\s*{attacks.FORGED}", lenient(text)), attack
 
 
 @pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "JudgeBoundary", "WriteAnswer", "ExtractEvents"])

@@ -199,3 +199,14 @@ def test_the_fixed_part_stays_from_message_to_message():
         assert first.fixed == second.fixed
         assert len(first.fixed) >= 40
         assert any("Porto" in line for line in second.near)
+
+
+def test_thanks_are_no_line():
+    """Whoever they are aimed at: they bear on nothing, and what was said beside them may."""
+    said = ["Thanks, Amit!", "I'm allergic to peanuts, Amit."]
+    with Memory("memory:", "rules") as memory:
+        memory.remember([{"role": "user", "content": text} for text in said], user_id="ana", close_session=True)
+
+        found = memory.search("Plan the team lunch for Friday", user_id="ana", stop=0).evidence
+
+    assert ["peanuts" in passage.text for passage in found] == [True]

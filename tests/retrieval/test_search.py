@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.search import with_lasting
+from langgraph_engram.retrieval.search import told_once, with_lasting
 from langgraph_engram.stores.index import Matches
 
 
@@ -44,6 +44,17 @@ def test_only_near_preferences_are_shown(shown, keep, turn, record):
 
     assert len(found) == 3
     assert "r4" not in found
+
+
+def test_what_lasts_is_shown_once(passage, record):
+    """In the same words, on whatever day; what happened again is another thing."""
+    said = ["8 May 2023, Ana: Give sources.", "8 May 2023, Ana: Give sources!", "8 May 2023, Ana: I swam."]
+    wishes = [record(seq, "Ana: Give sources.", lasting="instruction") for seq in range(2)]
+    swims = [record(seq, "Ana: I swam.") for seq in (2, 3)]
+    shown = zip("abcd", [*said, said[2]], [*wishes, *swims], strict=True)
+    found = [passage(name, text, record=about) for name, text, about in shown]
+
+    assert [kept.evidence_id for kept in told_once(found)] == ["a", "c", "d"]
 
 
 def test_what_was_found_stays_in_its_place(shown, sources, passage):

@@ -21,6 +21,7 @@ def decide(*records):
     [
         ("I live in Lisbon.", "I moved to Porto last week."),
         ("We run Postgres 13.", "We run Postgres 16."),
+        ("Our budget is 5000 euros.", "Our budget is now 7000 euros."),
         ("My phone number is 555-0134.", "My new phone number is 555-0199."),
         ("I'm 34.", "I just turned 35!"),
         ("My sister Runa lives in Oslo.", "Runa moved to Bergen."),
@@ -37,6 +38,7 @@ def test_a_new_value_of_an_attribute_supersedes(older, newer):
     [
         ("I live in Lisbon.", "I want to move to Porto."),
         ("We run Postgres 13.", "We run Postgres 16 on staging."),
+        ("The team has 5 members.", "The team has 7 desks."),
         ("I live in Lisbon.", "I lived in Porto as a kid."),
         ("I live in Lisbon.", "My sister lives in Porto."),
         ("I live in Lisbon.", "I live in Lisbon with Runa now."),

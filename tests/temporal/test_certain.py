@@ -71,6 +71,7 @@ CERTAIN = """
 2022-03-15 | It was a busy Monday. | 14 March 2022
 2022-03-14 | I was at the gym on Friday evenings. | -
 2023-07-07 | I was in Japan last month from March 15th to 19th. | -
+2023-07-07 | I was in Japan last month (from March 15th to 19th). | -
 2023-05-25 | I trained for three months (March to May). | -
 """
 
