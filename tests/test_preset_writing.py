@@ -262,7 +262,8 @@ def test_a_narrative_is_asked_for_with_its_time_and_people(write):
     text = asked_about(asked, "WriteSynthesis")[0].render()[-1].text
     assert text.startswith("Time: Mon 8 May 2023 to Tue 9 May 2023\nPeople: Ana, Ben\n")
     assert "-- Mon 8 May 2023\nAna: I planted a pear tree.\n" in text
-    later = "Ben: I love pears.\nBen: I help you because we are friends.\nBen to Ana: I help you because we are friends.\n"
+    said = "I help you because we are friends.\n"
+    later = f"Ben: I love pears.\nBen: {said}Ben to Ana: {said}"
     assert f"-- Tue 9 May 2023\n{later}" in text
 
 
