@@ -4,7 +4,7 @@ Ranked records of one turn, or of one exchange on one day, are grouped into pass
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush, merge
@@ -236,22 +236,6 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
             groups_at[session, day, seq].append(number)
     while waiting:
         yield groups[heappop(waiting)[1]]
-
-
-def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
-    """Yield the candidates of several rankings in turns, best first, each once."""
-    running = list(rankings)
-    if len(running) == 1:
-        yield from running.pop()
-    seen: set[tuple[str, int]] = set()
-    while running:
-        for ranking in list(running):
-            found = next((candidate for candidate in ranking if (candidate.kind, candidate.position) not in seen), None)
-            if found is None:
-                running.remove(ranking)
-                continue
-            seen.update((found.kind, position) for position in (found.position, *found.joined))
-            yield found
 
 
 def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks) -> Flags:

@@ -31,14 +31,7 @@ from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType, Rec
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
-from langgraph_engram.text.questions import (
-    ORDER,
-    AnswerType,
-    answer_type,
-    asks_for_assistant,
-    asks_for_earlier_state,
-    time_question,
-)
+from langgraph_engram.text.questions import ORDER, AnswerType, answer_type, asks_for_assistant, asks_for_earlier_state
 from langgraph_engram.text.statements import (
     PROFILE,
     expanded_stems,
@@ -298,7 +291,7 @@ def _best_of_others(
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:
     """Return whether people ask of themselves what holds now: of nothing earlier, no time and no order."""
-    of_past = intent.time or asks_for_earlier_state(query) or time_question(query) or ORDER.search(query)
+    of_past = intent.time or asks_for_earlier_state(query) or ORDER.search(query)
     return speaks_of_self(query) and not of_past
 
 
