@@ -34,7 +34,6 @@ ROUTE_WEIGHTS: Mapping[str, float] = {
     "turn": 0.75,
     "dimension": 0.25,
     "boundary": 0.1,
-    "synthesis": 0.05,
 }
 """Weights of the routes; "first_person_dense" is the dense route without neighbours."""
 TURN_TOTAL = sum(ROUTE_WEIGHTS[name] for name in ("lexical", "dense", "first_person_dense", "turn"))
@@ -131,15 +130,11 @@ class Fusion:
 
     @cached_property
     def _routes(self) -> dict[str, Scores]:
-        """Return the scores of the records by route, those of their turns, events and syntheses included."""
-        narrated, narrated_by = self._links.narrated
-        of_syntheses = unscored(len(self.index.records))
-        np.maximum.at(of_syntheses, narrated, self.scores.syntheses[narrated_by])
+        """Return the scores of the records by route, those of their turns and events included."""
         return {
             **self.scores.records,
             "turn": _scores_at(self.scores.turns, self._links.turn),
             "boundary": _scores_at(self.scores.events, self._links.event),
-            "synthesis": of_syntheses,
         }
 
     @cached_property

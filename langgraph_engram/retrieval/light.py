@@ -31,7 +31,7 @@ from langgraph_engram.retrieval.passages import (
     reply_position,
     sentence_before,
     with_excerpt,
-    with_lines,
+    with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.retrieval.relevance import (
@@ -244,7 +244,7 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
             found = found._replace(joined=sentence_before(index, found.position))
         passage = _without_replies(index, found)
         replies = [index.turns.items[at] for at in found.replies] if not passage.shows_others else []
-        lines.append(with_lines(passage, replies, reply_line))
+        lines.append(with_replies(passage, replies, reply_line))
     return lines
 
 

@@ -22,9 +22,6 @@ from langgraph_engram.text.tokens import content_stems
 UNPARSED_NOTE = "the query could not be analysed, so its words alone are searched for"
 MAX_CHARACTERS = 20_000
 """Characters of a query that are read."""
-MAX_WORD = 100
-"""Characters of the longest run without white space that is kept whole where a query is truncated."""
-LAST_BREAK = re.compile(r"\s\S*\Z")
 OF_ASKER = re.compile(
     r"(?<!can )(?<!may )(?<!must )(?<!shall )(?<!could )(?<!would )(?<!should )\bi\b|\b(?:im|ive|my|me|mine|myself)\b",
     re.IGNORECASE,
@@ -54,11 +51,8 @@ LEAST_SORT = 0.5
 
 
 def truncate_query(query: str) -> str:
-    """Return a query as far as it is read: whole, or up to the end of the last word that fits."""
-    if len(query) <= MAX_CHARACTERS:
-        return query
-    last = LAST_BREAK.search(query, MAX_CHARACTERS - MAX_WORD, MAX_CHARACTERS + 1)
-    return query[: last.start() if last else MAX_CHARACTERS].rstrip()
+    """Return a query as far as it is read."""
+    return query if len(query) <= MAX_CHARACTERS else query[:MAX_CHARACTERS].rstrip()
 
 
 def truncation_notes(query: str) -> list[str]:
