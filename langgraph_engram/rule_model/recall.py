@@ -27,26 +27,12 @@ from langgraph_engram.prompts.rendering import (
 from langgraph_engram.prompts.select_lines import MOST_NAMED, LineSelection, SelectLines
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType, Record, Turn
+from langgraph_engram.schema import Dimension, Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
-from langgraph_engram.text.questions import (
-    ORDER,
-    AnswerType,
-    answer_type,
-    asks_for_assistant,
-    asks_for_earlier_state,
-    time_question,
-)
-from langgraph_engram.text.statements import (
-    PROFILE,
-    expanded_stems,
-    is_question,
-    location_of,
-    own_words,
-    speaks_of_self,
-)
+from langgraph_engram.text.questions import ORDER, AnswerType, answer_type, asks_for_assistant, asks_for_earlier_state
+from langgraph_engram.text.statements import expanded_stems, is_question, location_of, own_words, speaks_of_self
 from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
 
 DIMENSIONS: Mapping[AnswerType, Dimension] = {
@@ -54,7 +40,6 @@ DIMENSIONS: Mapping[AnswerType, Dimension] = {
 }  # fmt: skip
 """The dimension that holds answers of a type."""
 PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
-EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
 NUMBERED = re.compile(r"(\d+): (.*)", re.DOTALL)
 MIN_SHARED = 2
 """Content stems that a line shares with a message where a rule names it."""
@@ -70,8 +55,6 @@ ASKING_WORDS = frozenset(
 MOST_SELECTED = 8
 SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
-NOT_ABOUT = 0.5
-"""Factor of a candidate that mentions nobody of those the query names."""
 MAX_QUOTES = 3
 MAX_LISTED = 12
 OPENING_WORDS = 6
@@ -98,7 +81,6 @@ def parse_intent(question: ParseIntent) -> ParsedIntent:
     constraint = parse_constraint(query, question.now)
     return ParsedIntent(
         anchor=query.strip(),
-        target_types=_types(query, dimension),
         keywords=_keywords(query),
         time=constraint.text if constraint else "",
         location="" if dimension == "location" else _location(query, question.speakers),
@@ -122,12 +104,11 @@ def select_lines(question: SelectLines) -> LineSelection:
 
 
 def select_records(question: SelectRecords) -> Selection:
-    """Return the numbers of the candidates that mention anything the query names, best first, at most eight."""
+    """Return the numbers of the candidates that mention most of what the query names, best first, at most eight."""
     needed = needed_stems(question.query, question.intent)
-    mentioned = [set(content_stems(_text(passage))) & needed for passage in question.candidates]
-    scores = _candidate_scores(question, needed, mentioned)
-    order = sorted((index for index, stems in enumerate(mentioned) if stems), key=lambda index: -scores[index])
-    return Selection(numbers=[index + 1 for index in order[:MOST_SELECTED]])
+    shared = [len(needed & set(content_stems(_text(passage)))) for passage in question.candidates]
+    numbers = (number for number, stems in enumerate(shared, start=1) if stems)
+    return Selection(numbers=sorted(numbers, key=lambda number: -shared[number - 1])[:MOST_SELECTED])
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -155,20 +136,6 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
 
 
-def _candidate_scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[str]]) -> list[float]:
-    """Return for each candidate its share of what is named, rare stems counting more, and of the best score."""
-    weight = {stem: 1 / (1 + sum(stem in stems for stems in mentioned)) for stem in needed}
-    whole = sum(weight.values()) or 1.0
-    best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
-    people = set(content_stems(" ".join(question.intent.speakers)))
-    scores: list[float] = []
-    for passage, stems in zip(question.candidates, mentioned, strict=True):
-        score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best
-        is_about = not people or not people.isdisjoint(content_stems(_text(passage)))
-        scores.append(score if is_about else NOT_ABOUT * score)
-    return scores
-
-
 def _mentioned(passages: Sequence[Evidence]) -> set[str]:
     """Return the stems of passages and of the turns under them."""
     said = [(_text(passage), passage.record.speaker if passage.record else "") for passage in passages]
@@ -178,14 +145,6 @@ def _mentioned(passages: Sequence[Evidence]) -> set[str]:
 
 def _text(passage: Evidence) -> str:
     return passage.record.content if passage.record else passage.text
-
-
-def _types(query: str, dimension: Dimension) -> list[MemoryType]:
-    if dimension == "time":
-        return ["episodic"]
-    if PROFILE.search(query):
-        return ["profile", "fact"]
-    return ["episodic", "fact"] if EPISODIC.search(query) else []
 
 
 def _keywords(query: str) -> list[str]:
@@ -299,7 +258,7 @@ def _best_of_others(
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:
     """Return whether people ask of themselves what holds now: of nothing earlier, no time and no order."""
-    of_past = intent.time or asks_for_earlier_state(query) or time_question(query) or ORDER.search(query)
+    of_past = intent.time or asks_for_earlier_state(query) or ORDER.search(query)
     return speaks_of_self(query) and not of_past
 
 

@@ -11,7 +11,6 @@ from itertools import islice
 from math import inf
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
@@ -166,8 +165,8 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
 
 def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    covered = set(record_links(index).narrated[0].tolist())
-    return [own for own in active_in(index, session_id) if index.records.position(own.record_id) not in covered]
+    covered = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
+    return [own for own in active_in(index, session_id) if own.record_id not in covered]
 
 
 def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
