@@ -18,7 +18,6 @@ from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.errors import EngramError
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.formats.export import unfinished_exports
 from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
@@ -45,7 +44,6 @@ DEFECTS = {
     "outdated index": ("searches find what is not stored: somebody wrote past the store", "reads it again"),
     "residue in checkpoints": ("they hold turns that were forgotten, or never stored", "deletes them"),
     "unfinished load": ("files are loaded in part: load them again; no more of that user is examined before", ""),
-    "unfinished export": ("a file was being written when its process ended: export it again", "removes it"),
     "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
     "turn in two events": ("its records may be stored twice", ""),
     "turn without event": ("nothing was extracted from it, and nothing is pending", "`retry` does its steps"),
@@ -96,11 +94,6 @@ class Doctor:
         mends_links = self.fix and all(finding.fixed for finding in self.findings)
         if self.fix and not mends_links:
             self.notes.append("links between memories were not mended: rows that only a person can judge come first")
-        for note, left in unfinished_exports(self.store.location).items():
-            self._add("unfinished export", [str(left)], is_mended=self.fix)
-            if self.fix:
-                left.unlink()
-                note.unlink()
         if self.checkpointer and (damaged := damaged_files(self.checkpointer)):
             self.checkpointer = None
             self._add("damaged database", damaged)
