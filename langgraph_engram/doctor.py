@@ -13,15 +13,15 @@ from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
+from langgraph_engram.consolidation.merging import as_active, without_conflicts
 from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.errors import EngramError
-from langgraph_engram.extraction.evidence import recycled_reason, verify_record
+from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
-from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn, reached
+from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.settings import Settings, VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
@@ -52,8 +52,7 @@ DEFECTS = {
     "record of missing sources": ("its event or its turns are not stored", "removes it, and extracts anew"),
     "link to missing records": ("it was made of, or contradicts, records that are not stored", "leaves them out"),
     "wrong successor": ("it is active and replaced, or by nothing that a search finds", "makes it active again"),
-    "one-sided conflict": ("the record that contradicts it is not linked from it", "links the other side"),
-    "unsupported record": ("nothing that was said supports it, or an assistant only repeated it", "quarantines it"),
+    "unsupported record": ("nothing that was said supports it", "quarantines it"),
     "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
     "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
     "outdated synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
@@ -69,8 +68,6 @@ MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
 NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
-MOST_LINKS = MAX_CONFLICTS // 2
-"""Conflicts of a record from which a missing link is no defect: it may have had so many that the oldest ones went."""
 EXPLANATION = "engram doctor found its results damaged"
 
 
@@ -292,55 +289,30 @@ class ScopeExamination:
                 self._draft.enqueue("extract", sources)
 
     def _check_successor(self, record: Record) -> None:
-        """A record is replaced by another that is stored, and by itself by way of others never; or it is active."""
-        is_replaced, successor = record.status in ("superseded", "merged"), record.superseded_by
-        is_missing = successor not in self.index.records if successor else is_replaced
-        is_active = record.status == "active" and successor
-        if is_missing or is_active or (is_replaced and self._is_newest_of_circle(record)):
+        """A record is replaced by another that is stored, or it is active."""
+        successor = record.superseded_by
+        is_missing = successor not in self.index.records if successor else record.status in ("superseded", "merged")
+        if is_missing or (record.status == "active" and successor):
             self._found["wrong successor"].append(record.record_id)
             self._draft.update(record, **as_active(record).model_dump(include={"status", "superseded_by", "valid_to"}))
 
-    def _is_newest_of_circle(self, record: Record) -> bool:
-        """Return whether a record is its own successor by way of others, and the newest of them."""
-        circle, after = [record], self.index.records.get(record.superseded_by or "")
-        while after and after not in circle:
-            circle.append(after)
-            after = self.index.records.get(after.superseded_by or "")
-        return after == record and max(circle, key=RECORDS.sort_key) == record
-
     def _check_links(self, record: Record) -> None:
-        """Linked records are stored, and a conflict is linked from both sides, or to what the other was merged of."""
+        """Linked records are stored."""
         lost = [key for key in (*record.derived_from, *record.conflicts_with) if key not in self.index.records]
         if lost:
             self._found["link to missing records"].append(record.record_id)
             self._draft.put(RECORDS, without_conflicts(self._draft.record(record), lost))
             self._draft.update(record, derived_from=[part for part in record.derived_from if part not in lost])
-        for other in filter(None, map(self.index.records.get, record.conflicts_with)):
-            if not self._is_linked(other, record) and len(other.conflicts_with) < MOST_LINKS:
-                self._found["one-sided conflict"].append(other.record_id)
-                self._draft.put(RECORDS, in_conflict(self._draft.record(other), [record.record_id]))
-
-    def _is_linked(self, record: Record, other: Record) -> bool:
-        """Return whether a record is linked to another one, or to what that was merged of, however often."""
-        parts = reached([other.record_id], lambda key: getattr(self.index.records.get(key), "derived_from", ()))
-        return not set(parts).isdisjoint(record.conflicts_with)
 
     def _check_evidence(self, record: Record) -> None:
-        """An active record says what its session supports, and nothing that an assistant only repeated."""
+        """An active record says what its session supports."""
         sources = [*filter(None, map(self.index.turns.get, record.source_turn_ids))]
         if not self.verify.enabled or record.status != "active" or record.is_chunk or record.derived_from:
             return
         verified = verify_record(record, sources, self._around(sources)) if sources else record
-        is_supported = verified.status != "quarantined"
-        if reason := self._recycled_reason(record, sources) if is_supported else verified.reject_reason:
+        if verified.status == "quarantined":
             self._found["unsupported record"].append(record.record_id)
-            self._draft.update(record, status="quarantined", reject_reason=reason)
-
-    def _recycled_reason(self, record: Record, sources: Sequence[Turn]) -> str:
-        """Return why a record only repeats an earlier one; empty if it does not."""
-        reason = recycled_reason(record, sources, self.index)
-        stored = self.index.records.get(reason.rpartition(" ")[2]) if reason else None
-        return reason if stored and RECORDS.sort_key(stored) < RECORDS.sort_key(record) else ""
+            self._draft.update(record, status="quarantined", reject_reason=verified.reject_reason)
 
     def _around(self, sources: Sequence[Turn]) -> list[Turn]:
         """Return the turns that may have been in a prompt with sources."""

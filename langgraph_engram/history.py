@@ -245,16 +245,14 @@ def _require_last(
     run_id: str, in_force: Sequence[Decision], trail: Sequence[Decision], waiting: Sequence[Decision]
 ) -> None:
     """Refuse where a later decision rests on a result of these, or one that waits for a person would."""
+    refused = f"run {run_id!r} cannot be undone yet"
     for later in trail:
         if later.run_id != run_id and not later.undone_at and _builds_on(in_force, later):
-            raise InvalidInput(
-                f"run {run_id!r} cannot be undone yet: run {later.run_id!r} builds on it, undo that first"
-            )
+            raise InvalidInput(f"{refused}: run {later.run_id!r} builds on it, undo that first")
     for later in waiting:
         if _builds_on(in_force, later):
             raise InvalidInput(
-                f"run {run_id!r} cannot be undone yet: run {later.run_id!r} waits for approval to change what it made; "
-                f"approve or reject that first",
+                f"{refused}: run {later.run_id!r} waits for approval to change what it made; decide on that first",
                 command=f"engram approve {later.run_id} --user USER [--reject]",
             )
 

@@ -178,8 +178,7 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
         if store.encoder.name != encoder.name:
             raise EncoderMismatch(
                 f"the store {str(folder)!r} is open with the encoder {store.encoder.name!r}, not "
-                f"{encoder.name!r}: open it with the same one",
-                written_with=store.encoder.name,
+                f"{encoder.name!r}: open it with the same one"
             )
         if (folder / WITHOUT_INDEX).exists():
             lost = len(store.examine(fix=True).found["wrong vector"])

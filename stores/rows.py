@@ -261,8 +261,7 @@ def _check_encoder(collection: "Collection", encoder_name: str, location: str) -
     if (written := (collection.metadata or {}).get("encoder")) != encoder_name:
         raise EncoderMismatch(
             f"the store {location!r} was written with the encoder {written!r}, not {encoder_name!r}: open it with the "
-            f"encoder it was written with (ENGRAM_ENCODER), or export it and load it into a new store",
-            written_with=str(written),
+            f"encoder it was written with (ENGRAM_ENCODER), or export it and load it into a new store"
         )
 
 

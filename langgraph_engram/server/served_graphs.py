@@ -28,13 +28,7 @@ from typing_extensions import TypedDict
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidInput, NotAllowed, problems_in
 from langgraph_engram.graphs.checkpoints import checkpointed_types
-from langgraph_engram.integrations.identity import (
-    Principal,
-    ScopeOverrides,
-    principal_of,
-    resolve_sent,
-    scope_of_request,
-)
+from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of, resolve_sent
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Store
@@ -89,7 +83,7 @@ def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
             resolve_sent(context, (sent.get("config") or {}).get("configurable"))
         if inputs is not None and not sent.get("command") and sent.get("input") is not None:
             request = inputs.validate_python(sent["input"])["request"]
-            scope_of_request(request, context, server)
+            resolve_sent(request, context, server=server)
     except ValidationError as error:
         return f"the input does not fit ({problems_in(error)}): see the graph's input schema"
     except InvalidInput as error:
