@@ -6,7 +6,7 @@ what can be made anew from the turns that are left is pending for `retry`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -21,13 +21,12 @@ from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
-from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
+from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.settings import Settings, VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SEARCHABLE, SYNTHESES, Kind
-from langgraph_engram.text.tokens import content_stems
 
 REWRITE = "writes the row again"
 DEFECTS = {
@@ -55,7 +54,7 @@ DEFECTS = {
     "unsupported record": ("nothing that was said supports it", "quarantines it"),
     "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
     "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
-    "outdated synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
+    "outdated synthesis": ("it is stale, and nothing is pending", "`retry` writes it anew"),
     "decision on missing records": ("records that it names are not stored", "removes it"),
     "words in another checkpoint": ("what was said is not stored: retry where `status` says it is, or send it", ""),
     "task for missing turns": ("turns that it is about are not stored", "keeps it for the rest"),
@@ -232,7 +231,8 @@ class ScopeExamination:
         for event in self.index.events.items:
             self._check_event(event)
         for boundary in self.index.boundaries.items:
-            self._check_boundary(boundary)
+            ends = [boundary.from_event_id, boundary.to_event_id]
+            self._check_named("boundary of a missing event", BOUNDARIES, boundary, ends, self.index.events)
         for record in self.index.records.items:
             self._check_sources(record)
             self._check_successor(record)
@@ -241,7 +241,9 @@ class ScopeExamination:
         self._check_repeats()
         for synthesis in self.index.syntheses.items:
             self._check_synthesis(synthesis)
-        self._check_decisions()
+        for decision in self.index.decisions.values():
+            named = [*decision.pair, decision.result_id]
+            self._check_named("decision on missing records", DECISIONS, decision, named, self.index.records)
         for task in self.tasks:
             self._check_task(task)
         return {check: [*dict.fromkeys(ids)] for check, ids in self._found.items()}, self._draft.changes()
@@ -271,12 +273,13 @@ class ScopeExamination:
             else:
                 self._draft.remove(EVENTS, event)
 
-    def _check_boundary(self, boundary: Boundary) -> None:
-        """A boundary lies between events that are stored."""
-        ends = filter(None, [boundary.from_event_id, boundary.to_event_id])
-        if not all(event_id in self.index.events for event_id in ends):
-            self._found["boundary of a missing event"].append(boundary.boundary_id)
-            self._draft.remove(BOUNDARIES, boundary)
+    def _check_named(
+        self, check: str, kind: Kind[Any], item: Frozen, named: Iterable[str | None], stored: Container[str]
+    ) -> None:
+        """A boundary, or a decision, names what is stored."""
+        if not all(name in stored for name in named if name):
+            self._found[check].append(kind.id_of(item))
+            self._draft.remove(kind, item)
 
     def _check_sources(self, record: Record) -> None:
         """A record names turns and an event that are stored."""
@@ -341,31 +344,11 @@ class ScopeExamination:
         if len(covered) < len(synthesis.covered_record_ids) or not are_events_stored:
             self._found["synthesis of missing memories"].append(synthesis.synthesis_id)
             self._draft.remove(SYNTHESES, synthesis)
-        elif not is_pending if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
+        elif synthesis.status == "stale" and not is_pending:
             self._found["outdated synthesis"].append(synthesis.synthesis_id)
-            self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
         else:
             return
         self._draft.enqueue("synthesize", turns)
-
-    def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
-        """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
-        narrated = set(content_stems(synthesis.text))
-        still_so = {stem for record in covered if record.status == "active" for stem in content_stems(record.content)}
-        for record in covered if synthesis.status == "active" else ():
-            stems = set(content_stems(record.content))
-            is_so = record.status in ("active", "merged") or stems <= still_so
-            if not is_so and stems <= narrated and self.index.records.successor(record) not in covered:
-                return True
-        return False
-
-    def _check_decisions(self) -> None:
-        """The audit trail names records that are stored."""
-        for decision in self.index.decisions.values():
-            named = [*decision.pair, *filter(None, [decision.result_id])]
-            if any(record_id not in self.index.records for record_id in named):
-                self._found["decision on missing records"].append(decision.decision_id)
-                self._draft.remove(DECISIONS, decision)
 
     def _check_task(self, task: PendingTask) -> None:
         """A pending task is about turns that are stored, and a run that is to go on has its checkpoints."""

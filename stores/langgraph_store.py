@@ -168,22 +168,18 @@ def _row_of(item: StoredItem) -> dict[str, str | None]:
 
 def _items_of(page: Mapping[str, Any]) -> list[StoredItem]:
     try:
-        return [_item_of(row_id, row) for row_id, row in zip(page["ids"], page["metadatas"], strict=True)]
+        return [
+            StoredItem(
+                _address_of(row_id),
+                text=row["value"],
+                created_at=datetime.fromisoformat(row["created_at"]),
+                updated_at=datetime.fromisoformat(row["updated_at"]),
+                vectors=np.frombuffer(b64decode(row["vectors"]), dtype=FLOAT32) if row.get("vectors") else None,
+            )
+            for row_id, row in zip(page["ids"], page["metadatas"], strict=True)
+        ]
     except (KeyError, ValueError, TypeError) as error:
-        raise StoreError(
-            f"the row of an item cannot be read ({error!r}): its file is damaged; restore a copy"
-        ) from error
-
-
-def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
-    vectors = row.get("vectors")
-    return StoredItem(
-        _address_of(row_id),
-        text=row["value"],
-        created_at=datetime.fromisoformat(row["created_at"]),
-        updated_at=datetime.fromisoformat(row["updated_at"]),
-        vectors=None if vectors is None else np.frombuffer(b64decode(vectors), dtype=FLOAT32),
-    )
+        raise StoreError(f"an item cannot be read ({error!r}): its file is damaged; restore a copy") from error
 
 
 def checked(op: Op) -> Op:

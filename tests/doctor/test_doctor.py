@@ -131,15 +131,6 @@ def change_first(at, name, **update):
     at.commit(**{name: [items[-1].model_copy(update=update)]})
 
 
-def outdated_synthesis(at):
-    synthesis = at.index.syntheses.items[0]
-    told = at.index.records.get(synthesis.covered_record_ids[0])
-    at.commit(
-        syntheses=[synthesis.model_copy(update={"status": "active", "text": told.content})],
-        changed=[told.model_copy(update={"status": "archived", "superseded_by": None})],
-    )
-
-
 def foreign_rows(at):
     """One of Ben's two equal records under Ana's scope, with its turn, as wrong writes would leave them."""
     index = at.store.index(BEN)
@@ -206,7 +197,6 @@ MENDED = {
     "boundary of a missing event": lambda at: change_first(at, "boundaries", from_event_id="gone"),
     "synthesis of missing memories": lambda at: change_first(at, "syntheses", covered_record_ids=["gone"]),
     "outdated synthesis, stale": lambda at: change_first(at, "syntheses", status="stale"),
-    "outdated synthesis": outdated_synthesis,
     "decision on missing records": lambda at: change_first(at, "decisions", result_id="gone"),
     "task for missing turns": lambda at: at.commit(pending_tasks=[task("extract", "gone")]),
     "approval without a run": lambda at: at.commit(
