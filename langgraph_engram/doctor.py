@@ -52,7 +52,6 @@ DEFECTS = {
     "link to missing records": ("it was made of, or contradicts, records that are not stored", "leaves them out"),
     "wrong successor": ("it is active and replaced, or by nothing that a search finds", "makes it active again"),
     "unsupported record": ("nothing that was said supports it", "quarantines it"),
-    "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
     "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
     "outdated synthesis": ("it is stale, and nothing is pending", "`retry` writes it anew"),
     "decision on missing records": ("records that it names are not stored", "removes it"),
@@ -238,7 +237,6 @@ class ScopeExamination:
             self._check_successor(record)
             self._check_links(record)
             self._check_evidence(record)
-        self._check_repeats()
         for synthesis in self.index.syntheses.items:
             self._check_synthesis(synthesis)
         for decision in self.index.decisions.values():
@@ -325,15 +323,6 @@ class ScopeExamination:
             reach = range(min(places) - NEAR, max(places) + NEAR + 1)
             near += [turn for turn in self.index.session_turns(session_id) if turn.seq in reach]
         return near
-
-    def _check_repeats(self) -> None:
-        """No two active records say the same of the same turns."""
-        first: dict[tuple[object, ...], Record] = {}
-        for record in (record for record in self.index.records.items if record.status == "active"):
-            said = (record.kind, record.content.casefold(), tuple(sorted(record.source_turn_ids)))
-            if (kept := first.setdefault(said, record)) is not record:
-                self._found["duplicate record"].append(record.record_id)
-                self._draft.update(record, status="merged", superseded_by=kept.record_id)
 
     def _check_synthesis(self, synthesis: Synthesis) -> None:
         """A synthesis covers what is stored and still so; a stale one is pending."""

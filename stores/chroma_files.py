@@ -3,9 +3,8 @@
 Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not
 (docs/decisions/0023). So the log loses all but the newest entry of each row of ours, the full-text index its removed
 terms, and the file its free pages. Slots of a vector index that were never taken hold whatever was in the memory of the
-process, be it another user's text: they are overwritten after each write of it. Vectors in an index are numbers in
-removed slots; they stay until Chroma writes the index anew. A file says whose rows are being removed, so that the next
-opening of the folder does what a process that died did not.
+process, be it another user's text: they are overwritten after each write of it. A file says whose rows are being
+removed, so that the next opening of the folder does what a process that died did not.
 """
 
 import logging

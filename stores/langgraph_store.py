@@ -1,9 +1,8 @@
 """LangGraph's key-value store over Chroma, beside the memories: its items, the checks of operations, and batches.
 
 An item has any number of vectors and its value is filtered at any depth, which Chroma's own search does not know. So it
-is whole in one row, with its value and vectors as metadata beside each prefix of its namespace: Chroma returns what is
-under a prefix, and that is filtered and ranked exactly. The row's id names namespace and key. All text is JSON in
-ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass through.
+is whole in one row, beside each prefix of its namespace: Chroma returns what is under a prefix, and that is filtered
+and ranked exactly. All text is JSON in ASCII: half characters and zero bytes, which Chroma refuses, pass through.
 
 The operations of a batch are checked before anything is done. Its texts are embedded, with LangChain's `Embeddings` or
 an `Encoder` as such, then come its reads, and then its writes. Filters mean what they mean to LangGraph's stores over

