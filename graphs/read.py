@@ -76,9 +76,8 @@ def build_read_graph(
         graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", *routing.answer_targets])
     if settings.deep.sufficiency != "always":
         graph.add_edge("deep_select", "backtrack")
-        graph.add_conditional_edges(
-            "backtrack", routing.after_backtrack, ["write_answer", *["conclude"] * routing.reads_on]
-        )
+        ends = ["write_answer", "conclude"] if routing.reads_on else ["write_answer"]
+        graph.add_conditional_edges("backtrack", routing.after_backtrack, ends)
     graph.add_conditional_edges("write_answer", routing.after_answer, routing.answer_targets)
     if settings.deep.reflect:
         further = ["parse_intent"] if settings.deep.max_rounds > 1 else []

@@ -6,7 +6,7 @@ what can be made anew from the turns that are left is pending for `retry`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -25,7 +25,7 @@ from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, S
 from langgraph_engram.settings import Settings, VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SEARCHABLE, SYNTHESES, Kind
 
 REWRITE = "writes the row again"
@@ -272,7 +272,7 @@ class ScopeExamination:
                 self._draft.remove(EVENTS, event)
 
     def _check_named(
-        self, check: str, kind: Kind[Any], item: Frozen, named: Iterable[str | None], stored: Container[str]
+        self, check: str, kind: Kind[Any], item: Frozen, named: Iterable[str | None], stored: KindIndex[Any]
     ) -> None:
         """A boundary, or a decision, names what is stored."""
         if not all(name in stored for name in named if name):

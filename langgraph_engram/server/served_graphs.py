@@ -4,9 +4,8 @@
   A run whose input does not fit is refused before it is made.
 - Clients edit or fork the state of a thread with JSON. It is validated against the annotations of the state, as the
   input of a graph is.
-- With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name, and
-  everything else as plain dicts. It loses that list when a graph is copied, which its server does for every run, to
-  give it the server's checkpointer (langgraph 1.2). Copies of a `TypedGraph` give the list to that checkpointer.
+- With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name. It
+  loses that list when its server copies a graph for a run (langgraph 1.2). Copies of a `TypedGraph` keep it.
 - The server returns of a run what the output schema names, and cuts the updates of each step down to it as well. Here
   they stay whole, so that a run can be watched.
 """
