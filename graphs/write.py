@@ -39,6 +39,7 @@ from langgraph_engram.segmentation.segmenter import LearnedSegmenter, Segmenter
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
+from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.summarization.writing import LIMITS, SourceLimits
 
@@ -57,15 +58,19 @@ class WriteParts:
     """What is asked of the turns."""
     resolver: ClusterResolver = CLUSTERS
     sources: SourceLimits = LIMITS
+    chooser: Chooser | None = None
+    """What reads sessions that ended with the model, where rules write all else."""
 
 
 def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
     """Return the parts that the settings ask for."""
     max_turns = settings.segment.max_turns
+    chooser = Chooser.of(model, settings, store.encoder)
     parts = WriteParts(
         LearnedSegmenter(store.encoder, max_turns),
         PairFinder(store, settings.update),
-        Scheduler(settings.synthesis, writes_new=not model.by_rules),  # quotes of records add nothing to what is found
+        Scheduler(settings.synthesis, writes_new=settings.paper is not None, takes_notes=chooser is not None),
+        chooser=chooser,
     )
     match settings.paper:
         case DimMemSettings() as paper:
@@ -95,6 +100,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
 def build_write_graph(
     store: Store,
     model: Model,
+    rule_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     entry: EntryNode | None = None,
@@ -102,11 +108,14 @@ def build_write_graph(
     """Build the graph that remembers.
 
     Args:
+        model: What writes as the preset's paper says, and for `engram` says what lasts of sessions that ended.
+        rule_model: What writes all else of `engram`.
         checkpointer: None for a graph that another one embeds, or that a server runs.
         entry: The node before the first step, where the graph is served.
     """
     parts = write_parts(store, model, settings)
-    extractor = Extractor(model, settings.extract, parts.views)
+    writer = model if settings.paper else rule_model
+    extractor = Extractor(writer, settings.extract, parts.views)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     context_turns = parts.segmenter.context_turns
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))
@@ -115,10 +124,11 @@ def build_write_graph(
     graph.add_node("verify", Verify(store, settings.verify, settings.extract))
     graph.add_node("filter_candidates", FilterCandidates(store, parts.finder))
     if settings.update.enabled:
-        graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify, parts.resolver))
+        graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
-    synthesize = Synthesize(store, model, settings.synthesis, parts.scheduler, parts.sources, settings.verify.enabled)
+    told = parts.scheduler, parts.sources, settings.verify.enabled, parts.chooser
+    synthesize = Synthesize(store, model, settings.synthesis, *told)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", report_run)
     graph.begin_at("receive")

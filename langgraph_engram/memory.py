@@ -101,11 +101,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
         self.selector = resolve_model(selector, resolve_chat(chat)) if selector else self.model
-        self.write_graph = build_write_graph(self.store, self.model, self.settings)
+        self.write_graph = build_write_graph(self.store, self.model, RuleModel(), self.settings)
         self.read_graph = build_read_graph(self.store, self.model, RuleModel(), self.settings, selector=self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
         graph = checkpointed(self.write_graph, self._checkpointer)
-        shared = 0 if self.model.by_rules else self.settings.extract.call_tokens
+        call, read = self.settings.extract.call_tokens, 2 * self.settings.extract.read_tokens
+        shared = 0 if self.model.by_rules else call if self.settings.paper else read
         self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
         self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer)

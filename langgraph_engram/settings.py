@@ -56,6 +56,11 @@ class ExtractSettings(SettingsGroup):
     until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=0)
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
+    writer: Literal["auto", "rules", "model"] = "auto"
+    """Who says of sessions that ended what lasts, and notes what they came to: rules alone, the model, or the model
+    where rules find anything that lasts (docs/decisions/0019). Only `engram` asks; papers have writers of their own."""
+    read_tokens: int = Field(6000, ge=500)
+    """Tokens of the sessions that it reads in one call; of an open session, those from which it reads."""
 
 
 class VerifySettings(SettingsGroup):

@@ -1,4 +1,4 @@
-"""Summarize what was remembered as narratives across events (StructMem section 3.3).
+"""Summarize what was remembered: notes of sessions that ended, or narratives across events (StructMem section 3.3).
 
 No lock on commits is held while the model writes: what changed meanwhile is checked before the texts are stored.
 """
@@ -14,11 +14,14 @@ from langgraph_engram.pending import (
     sessions_to_synthesize,
     turns_of,
 )
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import PendingTask, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.summarization.choices import Overlay, laid_over
+from langgraph_engram.summarization.choosing import Chooser, Reading
 from langgraph_engram.summarization.scheduling import (
     Scheduler,
     SynthesisJob,
@@ -31,7 +34,7 @@ from langgraph_engram.summarization.writing import LIMITS, SourceLimits, Synthes
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses. Reads `session_ids`, `tasks`, `cannot_write`; sets `synthesis_ids`, adds to `failures`."""
+    """Write syntheses. Reads `session_ids`, `tasks`; sets `synthesis_ids`, adds to `decisions`, `failures`."""
 
     store: Store
     model: Model
@@ -40,21 +43,38 @@ class Synthesize:
     limits: SourceLimits = LIMITS
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
+    chooser: Chooser | None = None
+    """What reads sessions that ended with the model."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and complete their tasks."""
         scope, run_id = state["request"].scope, state["run_id"]
         index, pending = self.store.index(scope), self.store.pending_tasks(scope)
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
+        readings, usage = self._read(state, index, sessions)
         jobs = self.scheduler.jobs(index, sessions)
         writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)
         written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
         about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]
+        about += [([*part.turns], reading.failure) for reading in readings for part in reading.parts if reading.failure]
         failures = pending_tasks_for(run_id, "synthesize", about)
-        self._commit(state, index, written.done, failures)
-        ids = [synthesis.synthesis_id for _, synthesis in written.done]
-        return {"synthesis_ids": ids, "failures": failures, "usage": written.usage}
+        overlay = self._commit(state, index, written.done, failures, [r for r in readings if not r.failure])
+        ids = [synthesis.synthesis_id for synthesis in (*overlay.notes, *(told for _, told in written.done))]
+        decisions = [*state.get("decisions", []), *overlay.decisions]
+        usage = [*usage, *written.usage]
+        return {"synthesis_ids": ids, "decisions": decisions, "failures": failures, "usage": usage}
+
+    def _read(
+        self, state: WriteState, index: ScopeIndex, sessions: Sequence[str]
+    ) -> tuple[list[Reading], list[UsageEntry]]:
+        """Return what the model says of sessions that ended; those of a retry it reads however short they are."""
+        asked = {task.session_id for task in state["tasks"] if task.step == "synthesize"}
+        parts = self.chooser.due(index, sessions, asked) if self.chooser else []
+        if not (self.chooser and parts):
+            return [], []
+        readings, usage = self.chooser.read(index, parts)
+        return readings, [usage]
 
     def _commit(
         self,
@@ -62,11 +82,13 @@ class Synthesize:
         before: ScopeIndex,
         done: Sequence[tuple[SynthesisJob, Synthesis]],
         failures: Sequence[PendingTask],
-    ) -> None:
+        readings: Sequence[Reading],
+    ) -> Overlay:
         scope = state["request"].scope
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             left = [(job, synthesis) for job, synthesis in done if not covers_deleted(synthesis, before, index)]
+            overlay = laid_over(index, scope, state["run_id"], readings, self.chooser)
             written = {turn.turn_id for job, _ in left for turn in cited_turns(index, job.records)}
             completed = completed_synthesis_ids(state["run_id"], state["tasks"], failures, pending, written)
             kept = [
@@ -74,5 +96,13 @@ class Synthesize:
                 for job, synthesis in left
                 if not is_covered_elsewhere(synthesis, index)
             ]
-            if kept or failures or completed:
-                self.store.commit(scope, Changes(syntheses=kept, pending_tasks=failures, completed=completed))
+            if kept or overlay.notes or failures or completed:
+                changes = Changes(
+                    records=[*overlay.records.values()],
+                    syntheses=[*kept, *overlay.notes],
+                    decisions=overlay.decisions,
+                    pending_tasks=failures,
+                    completed=completed,
+                )
+                self.store.commit(scope, changes)
+        return overlay

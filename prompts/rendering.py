@@ -111,7 +111,7 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
         first = next(iter(passage.turns), None)
-        moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (None, "", 0)
+        moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (passage.noted_at, "", 0)
         text = plain(passage.text.removeprefix(dated("", moment)))
         yield _position(moment, session, seq, passage.evidence_id), moment, text
 

@@ -71,7 +71,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path):
 
 @pytest.fixture
 def graph(store):
-    return build_write_graph(store, RuleModel(), preset("engram"), InMemorySaver())
+    return build_write_graph(store, RuleModel(), RuleModel(), preset("engram"), InMemorySaver())
 
 
 def thread(name):
@@ -202,7 +202,7 @@ def reworded(question):
 def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
     """A retry does the turns of a run that stands still; when that goes on after all, it finds them done."""
     model = FakeModel([reworded] * 20)
-    graph = build_write_graph(store, model, preset("engram"), InMemorySaver())
+    graph = build_write_graph(store, model, RuleModel(), preset("engram"), InMemorySaver())
     graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
     turns = [turn.turn_id for turn in store.index(ANA).turns.items]
     again = {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": turns}}

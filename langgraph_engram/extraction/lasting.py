@@ -6,7 +6,7 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Literal, get_args
 
@@ -50,12 +50,8 @@ def mark_lasting(
     What a model has marked stays marked, of what the user said. Records in the words of a speaker are classified, if
     the encoder is MiniLM. `turns` are those that the records were extracted from.
     """
-    people = {
-        session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
-        for session_id in {turn.session_id for turn in turns}
-    }
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
-    own = {turn_id for turn_id, turn in said.items() if _is_users_own(turn, people[turn.session_id], user_id)}
+    own = own_turn_ids(turns, index, user_id)
     quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in said.items()}
     marked = {
         record.record_id: record if _rests_on(record, own) else record.model_copy(update={"lasting": None})
@@ -82,9 +78,18 @@ def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
     return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
 
 
-def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
-    """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    return people <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
+def own_turn_ids(turns: Sequence[Turn], index: ScopeIndex, user_id: str) -> set[str]:
+    """Return the ids of those turns that the user said: the only person of the session, or the one of that name."""
+    people = {
+        session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+        for session_id in {turn.session_id for turn in turns}
+    }
+    return {
+        turn.turn_id
+        for turn in turns
+        if turn.role == "user"
+        if people[turn.session_id] <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
+    }
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:

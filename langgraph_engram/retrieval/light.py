@@ -26,7 +26,7 @@ from langgraph_engram.retrieval.relevance import (
 )
 from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import Breadth, Evidence, Turn
+from langgraph_engram.schema import IN_SET, Breadth, Evidence, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import answer_type
@@ -41,6 +41,8 @@ MOST_LINES = 160
 """Lines that an answer that needs the whole is first written from."""
 ADVICE_LINES = 80
 """Lines that advice is given from: what bears on it shares few words with what is asked."""
+BESIDE_SETS = 80
+"""Lines that complete what stands in a set that the query names."""
 FURTHER_LINES = 240
 """Lines that are read behind them at once, in batches."""
 LINES_BATCH = 80
@@ -75,8 +77,10 @@ class LightRetriever:
             pool = _pool(index, interleave(_rank(fusion, search) for fusion in fusions), COMPARED_TOKENS)
             shown = self._answering(first, relevance, pool, search, budget)
         else:
-            budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             pool = list(lines_of(first, breadth))
+            in_sets = sum(IN_SET in candidate.routes for candidate in pool)
+            most = min(most, in_sets + BESIDE_SETS) if in_sets else most
+            budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             found = with_relevance(pool, relevance.features(pool))
             kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")

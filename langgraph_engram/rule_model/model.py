@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from langgraph_engram.llm.base import Answer, Capability, LLMResult, Question
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.extract_events import ExtractEvents
@@ -31,6 +32,7 @@ from langgraph_engram.rule_model.recall import parse_intent, reflect, select_lin
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: quote,
+    ChooseStatements: turns.choose_statements,
     DecideUpdate: decide_update,
     DescribeBoundary: turns.describe_boundary,
     ExtractEvents: turns.extract_events,

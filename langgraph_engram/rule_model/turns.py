@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
+from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
@@ -100,6 +101,14 @@ def label_sentences(question: LabelSentences) -> SentenceLabels:
         label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
         labels.append(SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label))
     return SentenceLabels(labels=labels)
+
+
+def choose_statements(question: ChooseStatements) -> str:
+    """Return a line for each sentence of lasting traits and tastes, as far as may be chosen, and no note."""
+    said = (sentence for session in question.statements for sentence in session if sentence.number)
+    people = (sentence for sentence in said if sentence.turn.role != "assistant" and not sentence.asks)
+    lasting = [sentence for sentence in people if type_of(sentence.text, sentence.turn.said_at) == "profile"]
+    return "\n".join(f"{sentence.number} state 1" for sentence in lasting[: question.most])
 
 
 def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:

@@ -44,6 +44,8 @@ class Scheduler:
     settings: SynthesisSettings
     writes_new: bool = True
     """Whether new ones are written; one that is stale always is."""
+    takes_notes: bool = False
+    """Whether sessions that end are noted instead."""
     min_tokens: int = MIN_BUFFER_TOKENS
     """Tokens of a buffer from which it is due; a session that ends with fewer waits for the next."""
     most_tokens: int = BUFFER_TOKENS
@@ -52,7 +54,7 @@ class Scheduler:
     def has_work(self, index: ScopeIndex, changed: Sequence[Synthesis]) -> bool:
         """Return whether a run that changes these syntheses may have any to write."""
         is_stale = any(synthesis.status == "stale" for synthesis in [*index.syntheses.items, *changed])
-        return self.settings.enabled and (self.writes_new or is_stale)
+        return self.settings.enabled and (self.writes_new or self.takes_notes or is_stale)
 
     def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
         """Return the syntheses that are due in a run: stale ones that still cover something, then the sessions' own."""
@@ -96,6 +98,8 @@ def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synt
         covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
         if synthesis.status != "active" or not covered:
             continue
+        if synthesis.session_id:  # a note tells of a day, whatever changed later
+            covered = [record for record in covered if record.status == "merged"]
         replaced = [(record, by_id.get(record.superseded_by or "")) for record in covered]
         merged = [made.record_id for _, made in replaced if made]
         if any(is_outdated(synthesis.text, record, made) for record, made in replaced):

@@ -18,7 +18,7 @@ from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.rule_model.consolidation import centrality, extractive_narrative, stem_counts
-from langgraph_engram.schema import Record, Synthesis, make_id
+from langgraph_engram.schema import Record, Spent, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob, by_mention
@@ -181,6 +181,8 @@ def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], tex
     return Synthesis(
         synthesis_id=stale.synthesis_id if stale else make_id(scope_key, "synthesis", *ids),
         text=text,
+        session_id=stale.session_id if stale else "",
+        spent=stale.spent if stale else Spent(),
         quoted=quoted,
         window_start=min(times, default=None),
         window_end=max(times, default=None),

@@ -40,7 +40,7 @@ def writing(empty):
     """The write graph over an empty store, without a checkpointer."""
     from langgraph_engram.graphs.write import build_write_graph
 
-    return build_write_graph(empty.store, RuleModel(), preset("engram"))
+    return build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, second):
 
 def test_json_from_a_server_is_a_request(empty):
     """What the LangGraph server hands over is plain JSON; the first node must find a request."""
-    graph = build_write_graph(empty.store, RuleModel(), preset("engram"))
+    graph = build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
 
     state = graph.invoke({"request": {"user_id": "ana", "messages": [{"text": "I ski."}]}})
 
@@ -162,7 +162,7 @@ DECIDING = {"consolidate", "approve_updates"}
 )
 def test_a_preset_draws_what_it_does_alone(store, name, left_out):
     """A preset that decides nothing about near-duplicates has no boxes for it."""
-    drawn = build_write_graph(store, RuleModel(), preset(name)).get_graph()
+    drawn = build_write_graph(store, RuleModel(), RuleModel(), preset(name)).get_graph()
     nodes = {node for node in drawn.nodes if not node.startswith("__")}
 
     assert set(NODES) - nodes == left_out

@@ -259,7 +259,7 @@ def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder)
     messages = [Message(speaker="Ana", text=f"I live in {SECRETS[0]}.", external_id="D1:1")]
     request = RememberRequest(user_id="ana", session_id="s", messages=messages, close_session=True)
     with Memory(folder, "rules", encoder="hashing") as memory:
-        graph = build_write_graph(memory.store, memory.model, memory.settings, elsewhere)
+        graph = build_write_graph(memory.store, memory.model, RuleModel(), memory.settings, elsewhere)
         graph.invoke({"request": request}, thread, interrupt_before=["persist"])
 
         memory.forget(user_id="ana", turn_id="D1:1")

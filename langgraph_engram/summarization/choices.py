@@ -1,0 +1,185 @@
+"""Lay over the records of sessions what a model chose of them: marks, further records, closed slots, and notes.
+
+What rules wrote stays as it is: a mark says what a record is good for, and what the model passed over lasts no longer.
+A later statement of a slot takes the place of an earlier one by the same speaker, as a decision that can be undone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.extraction.evidence import verify_records
+from langgraph_engram.extraction.lasting import own_turn_ids
+from langgraph_engram.extraction.records import build_records
+from langgraph_engram.prompts.choose_statements import Choice
+from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.rendering import Sentence
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.rule_model.consolidation import extractive_narrative
+from langgraph_engram.schema import Decision, Prompt, Record, Scope, Spent, Synthesis, make_id
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
+from langgraph_engram.summarization.scheduling import by_mention
+from langgraph_engram.summarization.writing import LIMITS, narrative_fault, shorten, shown_records
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
+
+NOTE_WORDS = 90
+"""Words of a note at most."""
+PASSED_OVER = 0.9
+"""The highest significance of what a model passed over."""
+MOST_REPLACED = 3
+"""Records whose place one may take at once."""
+REPLACES = "a later statement of the same: {slot}"
+
+
+@dataclass
+class Overlay:
+    """What is written over the records of some sessions."""
+
+    index: ScopeIndex
+    scope: Scope
+    run_id: str
+    settings: ExtractSettings
+    records: dict[str, Record] = field(default_factory=dict)
+    """Marked ones, and new ones, by id."""
+    notes: list[Synthesis] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def lay(self, reading: Reading) -> None:
+        """Lay over what one reading says."""
+        for number, part in enumerate(reading.parts, start=1):
+            spent = reading.spent if number == 1 else Spent()
+            if part.records:
+                self.notes.append(self._note(part, reading.notes.get(number, ""), spent))
+            if not reading.is_poor:
+                self._mark(part, reading.question.statements[number - 1], reading.choices)
+
+    def close_slots(self, may_supersede: bool) -> None:
+        """Let the latest statement of each slot that was set take the place of the others."""
+        set_now = (record for record in self.records.values() if record.slot and record.status == "active")
+        changed = {(record.speaker, _key(record.slot)) for record in set_now}
+        holders: defaultdict[tuple[str, frozenset[str]], list[Record]] = defaultdict(list)
+        for record in {
+            record.record_id: record for record in (*self.index.records.items, *self.records.values())
+        }.values():
+            if record.slot and record.status == "active":
+                holders[record.speaker, _key(record.slot)].append(record)
+        decided = [frozenset(decision.pair) for decision in self.index.decisions.values()]
+        for key in changed:
+            *earlier, newest = sorted(holders[key], key=by_mention)
+            older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in decided)]
+            if may_supersede and 0 < len(older) <= MOST_REPLACED:
+                self._supersede(older, newest)
+
+    def _supersede(self, older: Sequence[Record], newest: Record) -> None:
+        ids = [record.record_id for record in (*older, newest)]
+        self.records |= {record.record_id: record for record in as_superseded(older, newest)}
+        self.decisions.append(
+            Decision(
+                decision_id=make_id("decision", self.run_id, *sorted(ids)),
+                run_id=self.run_id,
+                pair=ids,
+                jaccard=0,
+                cosine=0,
+                action="SUPERSEDE",
+                reason=REPLACES.format(slot=newest.slot),
+                result_id=newest.record_id,
+                decided_at=datetime.now(UTC),
+            )
+        )
+
+    def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
+        own = own_turn_ids(part.turns, self.index, self.scope.user_id)
+        numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+        for record in map(self._current, part.records):
+            passed_over = {"lasting": None, "significance": min(record.significance, PASSED_OVER)}
+            if record.status == "active" and not record.slot and not record.sets:
+                self.records[record.record_id] = record.model_copy(update=passed_over)
+        for choice in choices:
+            cited = [numbered[number] for number in choice.numbers if number in numbered]
+            for position, record in enumerate(self._records_of(part, cited, choice.content)):
+                self.records[record.record_id] = record.model_copy(
+                    update={
+                        "lasting": choice.lasting if own.issuperset(record.source_turn_ids[-1:]) else None,
+                        "significance": float(choice.significance),
+                        "slot": "" if position else choice.slot,
+                        "sets": [] if position else list(choice.sets),
+                    }
+                )
+
+    def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
+        """Yield the active records of some sentences: those that rules wrote, or one of other words."""
+        if content and cited:
+            made = self._written(part, cited, content)
+            yield from (self._current(record) for record in made if record.status == "active")
+            return
+        for sentence in cited:
+            said = sentence.resolved.casefold()
+            held = (record for record in part.records if sentence.turn.turn_id in record.source_turn_ids)
+            if found := next((record for record in held if said in record.content.casefold()), None):
+                yield self._current(found)
+
+    def _written(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> list[Record]:
+        """Return a record of these words, verified against what was said."""
+        events = self.index.session_events(part.session_id)
+        event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
+        is_reply = cited[-1].turn.role == "assistant"
+        sentences = [replace(cited[-1], text=content)] if is_reply else list(cited)
+        draft = RecordDraft(sources=[sentence.number for sentence in sentences], content="" if is_reply else content)
+        made = build_records(self.scope.key, sentences, event_of, [("dimensional", draft)])
+        prompt = Prompt(turn_ids=[turn.turn_id for turn in part.turns if turn.turn_id in event_of])
+        return verify_records(made, self.index, events, [prompt], self.settings)
+
+    def _current(self, record: Record) -> Record:
+        """Return a record as it stands now, or what took its place."""
+        stored = self.index.records.get(record.record_id)
+        return (
+            self.records.get(record.record_id) or (stored and self.index.records.successor(stored)) or stored or record
+        )
+
+    def _note(self, part: SessionPart, said: str, spent: Spent) -> Synthesis:
+        """Return the note of a session, without sentences of numbers that nobody said; quotes where nothing is left."""
+        turns = {turn.turn_id for turn in part.turns}
+        told = [r for r in self.index.records.in_session(part.session_id) if not turns.isdisjoint(r.source_turn_ids)]
+        sentences = split_sentences(shorten(said, NOTE_WORDS))
+        text = " ".join(sentence for sentence in sentences if not narrative_fault(sentence, told))
+        quoted = not text
+        if quoted:
+            text = extractive_narrative(
+                WriteSynthesis(tuple(shown_records(part.records, LIMITS.shown_tokens)), (), NOTE_WORDS)
+            )
+        ids = [record.record_id for record in part.records]
+        times = [turn.said_at for turn in part.turns if turn.said_at]
+        return Synthesis(
+            synthesis_id=make_id(self.scope.key, "note", part.session_id, *ids),
+            text=text,
+            session_id=part.session_id,
+            spent=spent,
+            quoted=quoted,
+            window_start=min(times, default=None),
+            window_end=max(times, default=None),
+            covered_record_ids=ids,
+        )
+
+
+def laid_over(
+    index: ScopeIndex, scope: Scope, run_id: str, readings: Iterable[Reading], chooser: Chooser | None
+) -> Overlay:
+    """Return what readings come to, without those of which anything was forgotten or noted meanwhile."""
+    overlay = Overlay(index, scope, run_id, chooser.settings if chooser else ExtractSettings())
+    for reading in readings:
+        ids = {record.record_id for part in reading.parts for record in part.records}
+        notes = [note for part in reading.parts for note in index.syntheses.in_session(part.session_id)]
+        is_noted = any(not ids.isdisjoint(note.covered_record_ids) for note in notes)
+        if not is_noted and all(record_id in index.records for record_id in ids):
+            overlay.lay(reading)
+    overlay.close_slots(may_supersede=chooser is not None and chooser.may_supersede)
+    return overlay
+
+
+def _key(slot: str) -> frozenset[str]:
+    return frozenset(content_stems(slot)) or frozenset([slot])
