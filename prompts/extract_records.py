@@ -44,22 +44,9 @@ class NotedDimensions(BaseModel):
 
 
 class RecordDraft(NotedDimensions, NotedSources):
-    """One atomic memory, as a model notes it, and what it is good for later."""
+    """One atomic memory, and what it is good for later."""
 
-    lasting: Literal["no", Lasting] = Field(
-        default="no",
-        description="what the user says of themselves that bears on later days; instruction: how an assistant is "
-        "to act from now on; constraint: health, diet, money, access; preference: what they like; decision: what they "
-        "chose; commitment: what they promised; environment: what they work with; failed_attempt: what they tried in "
-        "vain; lesson: what they learned; goal: what they want; relationship: who belongs to them; state: how things "
-        "stand with them; no for anything else or about anybody else",
-    )
-    significance: int = Field(
-        default=0,
-        ge=0,
-        le=3,
-        description="later: 0 nothing; 1 hardly matters; 2 a thoughtful helper would use it; 3 ignoring it does harm",
-    )
+    lasting: Literal["no", Lasting] = "no"
 
 
 class NotedStanding(NotedSources):

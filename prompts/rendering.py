@@ -263,8 +263,6 @@ class AboutSentences:
     """The core turns, in order; their sentences are numbered from 1."""
     context: tuple[Turn, ...] = ()
     """Turns before them, to be read only."""
-    event_starts: tuple[int, ...] = (0,)
-    """Positions of turns at which an event begins or goes on; events are numbered from 1 in this order."""
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, small talk and images included, in the order of `number_sentences`; none
     to read what was said, its times resolved."""
@@ -274,8 +272,6 @@ class AboutSentences:
     """The rules, the same for every call, so that a prompt cache hits."""
     small_talk: ClassVar[bool] = False
     """Whether small talk is numbered as well."""
-    tells_events: ClassVar[bool] = False
-    """Whether it is shown where events begin."""
     numbers_images: ClassVar[bool] = True
     """Whether an image is numbered beside what was said in its turn. Without a number, nothing is drawn of it alone."""
 
@@ -290,14 +286,11 @@ class AboutSentences:
         sentences = self._sentences()
         shown = self.shown or [sentence.resolved for sentence in sentences]
         texts = [(sentence.turn, _numbered(sentence, text)) for sentence, text in zip(sentences, shown, strict=True)]
-        events = {start: f"== event {number}" for number, start in enumerate(self.event_starts, start=1)}
         headings = day_headings(turn.said_at for turn in self.turns)
         for position, (heading, turn) in enumerate(zip(headings, self.turns, strict=True)):
             if position and turn.session_id != self.turns[position - 1].session_id:
                 yield OTHER_SESSION
             yield from heading
-            if self.tells_events and position in events:
-                yield events[position]
             yield f"{speaker_name(turn.speaker)}: {' '.join(text for owner, text in texts if owner is turn)}"
 
     def _sentences(self) -> list[Sentence]:

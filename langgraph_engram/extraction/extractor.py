@@ -12,12 +12,12 @@ from typing import TypeAlias
 from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, Question, entry_of
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import SourcedSentences
-from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Record, RecordKind, Turn
+from langgraph_engram.segmentation.events import EventNote, notes_by_words
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
@@ -28,7 +28,7 @@ LEAST_SENTENCES = 8
 """Statements from which on an answer that leaves nearly all of them out is poor."""
 LEAST_COVERED = 0.2
 """Share of the statements that a usable answer covers."""
-Reading: TypeAlias = EventReading | Extraction | SourcedSentences
+Reading: TypeAlias = Extraction | SourcedSentences
 Answer: TypeAlias = Reading | SentenceLabels
 
 
@@ -41,16 +41,18 @@ class View:
     """A question about sentences (`AboutSentences`)."""
     dimensions: Collection[str] = ()
     """Those of `DIMENSIONS` that its records have."""
+    notes_events: bool = False
+    """Whether events are named by the words of the batch."""
     may_label: bool = True
     """Whether sentences are labelled where the model cannot write; else small talk has numbers as well."""
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
-        return self.question(batch.turns, batch.context, batch.event_starts, in_passages=batch.in_passages)
+        return self.question(batch.turns, batch.context, in_passages=batch.in_passages)
 
 
-EVENTS = View("dimensional", ExtractEvents, DIMENSIONS)
-"""The records and relations of a batch, and what its events are about."""
+EVENTS = View("dimensional", ExtractRecords, DIMENSIONS, notes_events=True)
+"""The records of a batch, and what its events are about."""
 
 
 @dataclass(frozen=True)
@@ -177,10 +179,7 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
     batch, result, answer = answered.batch, answered.result, answered.result.answer
     noted = _labelled(batch, answer) if isinstance(answer, SentenceLabels) else answer.drafts if answer else ()
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
-    notes: dict[str, EventNote] = {}
-    if isinstance(answer, EventReading):
-        drafts += [("relational", relation) for relation in answer.relations]
-        notes = _notes(batch, answer.events)
+    notes = _notes(batch) if view.notes_events else {}
     session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
     cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
     for kind, draft in drafts:
@@ -209,14 +208,11 @@ def _labelled(batch: TurnBatch, answer: SentenceLabels) -> list[RecordDraft]:
     ]
 
 
-def _notes(batch: TurnBatch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
+def _notes(batch: TurnBatch) -> dict[str, EventNote]:
     """Return what is noted of a batch's events, by event id, without transitions from one session to another."""
     turns, starts = batch.turns, batch.event_starts
     noted: dict[str, EventNote] = {}
-    for note in notes:
-        if 1 <= note.event <= len(starts):
-            start = starts[note.event - 1]
-            opens = start > 0 and turns[start].session_id != turns[start - 1].session_id
-            event_id = batch.event_of[turns[start].turn_id]
-            noted[event_id] = note.model_copy(update={"transition": ""}) if opens else note
+    for start, note in zip(starts, notes_by_words(turns, starts), strict=True):
+        opens = start > 0 and turns[start].session_id != turns[start - 1].session_id
+        noted[batch.event_of[turns[start].turn_id]] = note._replace(transition="") if opens else note
     return noted

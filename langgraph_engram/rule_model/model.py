@@ -9,7 +9,6 @@ from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
@@ -35,7 +34,6 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     ChooseStatements: turns.choose_statements,
     DecideUpdate: decide_update,
     DescribeBoundary: turns.describe_boundary,
-    ExtractEvents: turns.extract_events,
     ExtractFacts: turns.extract_facts,
     ExtractKeySentences: turns.extract_key_sentences,
     ExtractRecords: turns.extract_records,

@@ -6,15 +6,12 @@ which ES-Mem asks for, are read by cue words, questions and shared stems.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import TypeVar
 
 from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
@@ -22,14 +19,13 @@ from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_of, topic_words
+from langgraph_engram.text.keywords import is_small_talk, keywords_of, topic_of
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
-D = TypeVar("D", RecordDraft, DimMemDraft)
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""
 RELATION = re.compile(
@@ -51,22 +47,7 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 def extract_records(question: ExtractRecords) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence, DimMemDraft) for sentence in _outside_passages(question)])
-
-
-def extract_events(question: ExtractEvents) -> EventReading:
-    """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
-    frequencies = document_frequencies(turn.said for turn in question.turns)
-    people = {turn.speaker for turn in question.turns}
-    notes: list[EventNote] = []
-    for start, end in pairwise([*question.event_starts, len(question.turns)]):
-        turns = question.turns[start:end]
-        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people))
-        earlier = notes[-1].topic if notes else ""
-        transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
-        notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
-    records = [_record_of(sentence, RecordDraft) for sentence in _outside_passages(question)]
-    return EventReading(events=notes, records=records)
+    return Extraction(records=[_record_of(sentence) for sentence in _outside_passages(question)])
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -148,7 +129,7 @@ def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
     return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
 
 
-def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sentence]:
+def _outside_passages(question: ExtractRecords) -> Iterator[Sentence]:
     """Return the numbered sentences, of turns that are kept as passages only images and the paragraphs of a person."""
     prose = {
         turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())
@@ -161,12 +142,12 @@ def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sent
             yield sentence
 
 
-def _record_of(sentence: Sentence, draft: type[D]) -> D:
+def _record_of(sentence: Sentence) -> DimMemDraft:
     text, turn, keywords = sentence.text, sentence.turn, keywords_of(sentence.text)
     if sentence.image:
-        return draft(sources=[sentence.number], memory_type="fact", keywords=keywords)
+        return DimMemDraft(sources=[sentence.number], memory_type="fact", keywords=keywords)
     times = (mention.interval for mention in find_times(text, turn.said_at, turn.date_order))
-    return draft(
+    return DimMemDraft(
         sources=[sentence.number],
         memory_type=type_of(text, turn.said_at),
         time=next((f"{time.start.isoformat()}/{time.end.isoformat()}" for time in times), ""),

@@ -11,10 +11,18 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from langgraph_engram.prompts.describe_boundary import boundary_text
-from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, BoundaryKind, Event, EventKind, Turn, make_id
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
+
+
+class EventNote(NamedTuple):
+    """What one event is about, and how the conversation came to it."""
+
+    topic: str
+    """Its title."""
+    transition: str = ""
+    """What ended before it and what begins; empty if nothing ended."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,18 @@ def name_by_keywords(
         return event.model_copy(update=summarize_event([name], keywords, limits))
 
     return [named(event) if topics is None or _lacks_note(event, topics) else event for event in events]
+
+
+def notes_by_words(turns: Sequence[Turn], starts: Sequence[int]) -> list[EventNote]:
+    """Return for each event, which begins at a position of these turns, the words that recur in it as its topic."""
+    frequencies, people = document_frequencies(turn.said for turn in turns), {turn.speaker for turn in turns}
+    notes: list[EventNote] = []
+    for start, end in pairwise([*starts, len(turns)]):
+        topic = ", ".join(topic_words([turn.said for turn in turns[start:end]], frequencies, people))
+        earlier = notes[-1].topic if notes else ""
+        transition = f"After {earlier}, {turns[start].speaker} brings up {topic}." if earlier and topic else ""
+        notes.append(EventNote(topic, transition))
+    return notes
 
 
 def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:

@@ -91,7 +91,9 @@ class Deployment:
         """Build a graph that tells each session at its end, however short it is and whoever writes."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
-            return build_write_graph(store or self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)
+            return build_write_graph(
+                store or self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer
+            )
 
     def reading(self, model: Model, settings: Settings | None = None) -> Any:
         return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)

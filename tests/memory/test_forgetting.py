@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.testing import FakeModel

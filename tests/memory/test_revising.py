@@ -11,6 +11,7 @@ from langgraph_engram.consolidation.approval import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
