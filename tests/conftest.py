@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
@@ -26,6 +27,7 @@ settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
+CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
@@ -113,6 +115,18 @@ def syntheses_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
         patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def model_writes_all() -> Iterator[None]:
+    """Have the model write records and decide, as papers have it, in the steps of the default preset."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CHOOSER, lambda *_: None)
+        patch.setattr(
+            "langgraph_engram.memory.build_write_graph",
+            lambda store, model, _, settings: build_write_graph(store, model, model, settings),
+        )
         yield
 
 

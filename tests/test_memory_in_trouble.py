@@ -16,7 +16,7 @@ from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+pytestmark = pytest.mark.usefixtures("syntheses_at_once", "model_writes_all")
 
 TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
@@ -66,7 +66,7 @@ def memory(moody):
 
 def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     """Extraction alone is asked again; afterwards nothing is left to do, and the memory is as if nothing had failed."""
-    moody.fails = {"ExtractEvents"}
+    moody.fails = {"ExtractRecords"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
     memory.remember(MORE, user_id="ben", session_id="s2")
     moody.fails.clear()
@@ -74,7 +74,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
 
     receipt = memory.retry(user_id="ana")
 
-    assert moody.asked == ["ExtractEvents"]
+    assert moody.asked == ["ExtractRecords"]
     assert (receipt.stored_turns, receipt.pending) == (0, 0)
     assert receipt.records == len(memory.show("records", "ana")) > 0
     assert memory.status("ana").pending == []
@@ -83,7 +83,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
 
 def test_the_same_messages_again_do_not_hide_what_is_pending(memory, moody):
     """Sending known turns again stores nothing, and leaves what is pending to `retry`."""
-    moody.fails = {"ExtractEvents"}
+    moody.fails = {"ExtractRecords"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
     moody.fails.clear()
 
@@ -106,7 +106,7 @@ def test_a_run_that_was_cut_off_is_resumed_by_retry(tmp_path, moody):
         receipt = memory.retry(user_id="ana")
 
         assert (before.turns, [task.step for task in before.pending]) == (2, ["segment"])
-        assert moody.asked == ["ExtractEvents"]
+        assert moody.asked == ["ExtractRecords"]
         assert receipt.stored_turns == 2
         assert memory.status("ana").pending == []
 
@@ -224,7 +224,7 @@ def test_a_retry_beside_a_live_run_waits_for_it(memory, moody, monkeypatch):
 
     assert (receipt.stored_turns, receipt.pending) == (2, 0)
     assert again.run_id == ""
-    assert moody.asked.count("ExtractEvents") == 1
+    assert moody.asked.count("ExtractRecords") == 1
 
 
 def test_what_a_run_costs_is_told_step_by_step(memory, moody):

@@ -12,8 +12,7 @@ from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Prompt
@@ -30,6 +29,8 @@ WEEKS = (
     ("I am learning to play the cello.",),
     ("My cello arrived yesterday.", "It cost 900 euros."),
 )
+
+pytestmark = pytest.mark.usefixtures("model_writes_all")
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
@@ -81,7 +82,7 @@ def memory(model):
 
 def extracted_sessions(asked):
     """Give the sessions that each extraction call read."""
-    calls = [question for question in asked if question.name == "ExtractEvents"]
+    calls = [question for question in asked if question.name == "ExtractRecords"]
     return [list(dict.fromkeys(turn.session_id for turn in question.turns)) for question in calls]
 
 
@@ -134,7 +135,7 @@ def test_a_long_session_is_a_run_of_its_own(memory, asked):
 @pytest.mark.parametrize("step", ["extract", "consolidate"])
 def test_a_retry_finishes_each_session_of_a_run_that_failed(memory, failing, step):
     """A call that fails leaves a task for each session that it read, and none after the retry."""
-    failing.add({"extract": "ExtractEvents", "consolidate": "DecideUpdate"}[step])
+    failing.add({"extract": "ExtractRecords", "consolidate": "DecideUpdate"}[step])
     sessions = [session(0), session(1, *WEEKS[2]), session(3)]
 
     failed = memory.remember_sessions(sessions, user_id="ana")
@@ -268,12 +269,12 @@ def shared(turn):
 
 def test_a_prompt_says_where_a_conversation_ends(shared):
     """A question of one is not answered in the next."""
-    _, shown = ExtractEvents(shared.turns, (), shared.event_starts).render()
-    _, alone = ExtractEvents(shared.turns[:2]).render()
+    _, shown = ExtractRecords(shared.turns).render()
+    _, alone = ExtractRecords(shared.turns[:2]).render()
 
     lines = shown.text.splitlines()
     assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")
-    assert lines[lines.index(OTHER_SESSION) + 1] == "== event 2"
+    assert lines[lines.index(OTHER_SESSION) + 1].startswith("Ana: ")
     assert OTHER_SESSION not in alone.text
     assert not any(sentence.answers for sentence in number_sentences(shared.turns))
 
@@ -302,14 +303,13 @@ def test_a_part_is_read_beside_turns_of_its_own_session(shared):
 
 def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
     """A record of two sessions rests in each on what was said there; how a session came about is not told."""
-    notes = [EventNote(event=number, topic=f"topic {number}", transition="The car is sold.") for number in (1, 2)]
     drafts = [
-        RecordDraft(sources=[1]),
-        RecordDraft(sources=[3, 4]),
-        RecordDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
-        RecordDraft(sources=[9], content="Ana has a boat."),
+        DimMemDraft(sources=[1]),
+        DimMemDraft(sources=[3, 4]),
+        DimMemDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
+        DimMemDraft(sources=[9], content="Ana has a boat."),
     ]
-    model = FakeModel([EventReading(events=notes, records=drafts)])
+    model = FakeModel([Extraction(records=drafts)])
 
     found, _ = Extractor(model, ExtractSettings()).extract("scope", [shared])
 
@@ -318,7 +318,7 @@ def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
         [["t0"], ["t0"], []],
         [["u0"], ["u1"], ["u0"]],
     ]
-    assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "The car is sold.", "e1": ""}
+    assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "", "e1": ""}
 
 
 def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):

@@ -10,9 +10,8 @@ from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.dimmem import records_view
 from langgraph_engram.papers.structmem import FACTS, RELATIONS
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
-from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction
 from langgraph_engram.prompts.label_sentences import SentenceLabel, SentenceLabels
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.testing import FakeModel
@@ -28,7 +27,7 @@ def batch(turn):
 
 
 def lump():
-    return EventReading(records=[RecordDraft(sources=list(range(1, 11)), content="Ana is a traveller.")])
+    return Extraction(records=[DimMemDraft(sources=list(range(1, 11)), content="Ana is a traveller.")])
 
 
 def labels(skipped=()):
@@ -37,29 +36,11 @@ def labels(skipped=()):
 
 
 def record_each():
-    return EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 11)])
+    return Extraction(records=[DimMemDraft(sources=[number]) for number in range(1, 11)])
 
 
 def asked(model):
     return [question.name for question in model.asked]
-
-
-def test_one_answer_holds_events_records_and_relations(batch):
-    """Where the papers ask four questions, one is asked."""
-    answer = record_each().model_copy(
-        update={
-            "events": [EventNote(event=1, topic="Ana's jobs"), EventNote(event=9, topic="nobody")],
-            "relations": [RelationDraft(sources=[1], content="Ana misses Oslo.")],
-        }
-    )
-    model = FakeModel([answer])
-
-    (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
-
-    assert asked(model) == ["ExtractEvents"]
-    assert [record.kind for record in found.records] == ["dimensional"] * 10 + ["relational"]
-    assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
-    assert (spent.calls, found.failure) == (1, "")
 
 
 def test_structmem_asks_for_facts_and_for_relations(batch):
@@ -81,7 +62,7 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
 
     (found,), spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert asked(model) == ["ExtractEvents", "LabelSentences"]
+    assert asked(model) == ["ExtractRecords", "LabelSentences"]
     assert [record.content for record in found.records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
     ]
@@ -97,7 +78,7 @@ def test_a_model_that_never_writes_well_is_asked_to_label_only(batch):
     asking.extract("scope", [batch] * MOST_POOR)
     asking.extract("scope", [batch])
 
-    assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
+    assert asked(model) == ["ExtractRecords", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
 
 
 def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
@@ -108,8 +89,8 @@ def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
     Extractor(poor, ExtractSettings()).extract("scope", [batch] * 10)
     Extractor(good, ExtractSettings()).extract("scope", [batch] * 10)
 
-    assert asked(poor).count("ExtractEvents") == MOST_POOR
-    assert asked(good) == ["ExtractEvents"] * 10
+    assert asked(poor).count("ExtractRecords") == MOST_POOR
+    assert asked(good) == ["ExtractRecords"] * 10
 
 
 def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
@@ -118,7 +99,7 @@ def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
 
     Extractor(model, ExtractSettings()).extract("scope", [batch] * 2)
 
-    assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
+    assert asked(model) == ["ExtractRecords", "LabelSentences", "LabelSentences"]
 
 
 def test_one_good_answer_shows_what_a_model_can(batch):
@@ -129,12 +110,12 @@ def test_one_good_answer_shows_what_a_model_can(batch):
     for _ in range(4):
         asking.extract("scope", [batch])
 
-    assert asked(model)[-1] == "ExtractEvents"
+    assert asked(model)[-1] == "ExtractRecords"
 
 
 def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     """No record is lost to a limit of tokens, and what was cut off is counted."""
-    half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    half = Extraction(records=[DimMemDraft(sources=[number]) for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
     found, spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
@@ -144,18 +125,18 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
         ["t5", "t6", "t7", "t8", "t9"],
     ]
     assert [len(part.records) for part in found] == [5, 5]
-    assert (asked(model), spent.calls) == (["ExtractEvents"] * 3, 3)
+    assert (asked(model), spent.calls) == (["ExtractRecords"] * 3, 3)
 
 
 def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     """A model that runs on and on is not asked for ever smaller parts; what the other half gave stays."""
-    half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    half = Extraction(records=[DimMemDraft(sources=[number]) for number in range(1, 6)])
     cut_off = Failure("too_long", "cut off")
     model = FakeModel([cut_off, half, cut_off, SentenceLabels(labels=labels().labels[:5])])
 
     found, _ = Extractor(model, ExtractSettings()).extract("scope", [batch])
 
-    assert asked(model) == ["ExtractEvents"] * 3 + ["LabelSentences"]
+    assert asked(model) == ["ExtractRecords"] * 3 + ["LabelSentences"]
     assert [len(part.records) for part in found] == [5, 5]
 
 
@@ -177,7 +158,7 @@ def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(batch, kin
 
     (found,), _ = asking.extract("scope", [batch])
 
-    assert (found.records, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert (found.records, found.failure, asked(model)) == ([], "gone", ["ExtractRecords"])
     assert not asking.model.capability.is_lacking
 
 

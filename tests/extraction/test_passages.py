@@ -7,8 +7,7 @@ import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.extract_events import EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
@@ -138,11 +137,12 @@ def test_forgetting_a_message_forgets_its_passages(remembered):
     assert records(memory, "passage") == []
 
 
+@pytest.mark.usefixtures("model_writes_all")
 def test_a_model_reads_a_long_message_without_its_code(remembered):
     """It may note what the assistant recommends; the code is found by its passage."""
 
     def answer(question):
-        if not isinstance(question, ExtractEvents):
+        if not isinstance(question, ExtractRecords):
             return RULES[type(question)](question)
         shown = question.render()[-1].content
         assert "evaporation is lowest" in shown
@@ -150,8 +150,8 @@ def test_a_model_reads_a_long_message_without_its_code(remembered):
         assert "valve.open" not in shown
         assert "July" not in shown
         number = int(re.search(r"\[(\d+)\] I recommend watering", shown)[1])
-        record = RecordDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
-        return EventReading(events=[], records=[record])
+        record = DimMemDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
+        return Extraction(records=[record])
 
     memory = remembered(model=FakeModel([answer] * 9))
 

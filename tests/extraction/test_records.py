@@ -55,21 +55,6 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
 
-def test_a_relation_that_records_tell_already_is_left_out(turn):
-    """What it says of two people stands in the records of its sentences; one that says more stays."""
-    said = number_sentences([turn(0, "Ben helped me to carry the boat."), turn(1, "I thanked him with a cake.")])
-    candidates = [
-        ("dimensional", RecordDraft(sources=[1], content="Ben helped Ana to carry the boat.")),
-        ("dimensional", RecordDraft(sources=[2], content="Ana thanked Ben with a cake.")),
-        ("relational", SourcedSentence(sources=[1, 2], content="Ben helped Ana with the boat, and Ana thanked Ben.")),
-        ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
-    ]
-
-    records = build_records("scope", said, EVENT_OF, candidates)
-
-    assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
-
-
 @pytest.mark.parametrize(("limit", "kept"), [(4, 4), (1, 3)])
 def test_one_answer_gives_at_most_so_many_records(monkeypatch, limit, kept):
     """Beyond the limit of an answer drafts are ignored; a long text has as many records as sentences all the same."""
@@ -184,7 +169,7 @@ def test_ids_follow_from_event_and_content():
     ],
 )
 def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
-    """With its significance; what lasts without one has the usual one."""
+    """It has the usual significance."""
     (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
 
     assert (record.lasting, record.significance) == kept

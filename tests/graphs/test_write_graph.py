@@ -16,7 +16,7 @@ NODES = [
 ]  # fmt: skip
 SELDOM = {"approve_updates"}
 """Where a person is asked."""
-ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
+ASKING = ["ExtractRecords", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
 

@@ -377,7 +377,7 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
     """It cannot wait, and says so before a model is asked."""
     moved(memory, user, HOMES[0])
     model = FakeModel([by_rule] * 20)
-    graph = build_write_graph(memory.store, model, RuleModel(), ASKING)
+    graph = build_write_graph(memory.store, model, model, ASKING)
     message = Message(speaker="Ana", text="I live in Porto.")
 
     with pytest.raises(InvalidSetting, match="checkpointer"):

@@ -3,9 +3,8 @@
 import pytest
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.segmentation import boundary_model
-from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords, name_by_notes
+from langgraph_engram.segmentation.events import LIMITS, EventNote, is_named_by_keywords, name_by_notes, notes_by_words
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.keywords import TITLE_KEYWORDS
@@ -61,7 +60,7 @@ def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
     topics = []
     for seq in range(1, 9):
         (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
-        note = EventNote(event=1, topic=f"Ana's walk {seq}")
+        note = EventNote(f"Ana's walk {seq}")
         (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope))
         store.commit(scope, Changes(events=[named]))
         topics.append(named.topics)
@@ -81,3 +80,14 @@ def test_a_note_is_not_taken_for_keywords(event):
     assert is_named_by_keywords(event(0, 0, topics=["small talk"]))
     assert not is_named_by_keywords(named.model_copy(update={"topics": ["Ana's camera"]}))
     assert not is_named_by_keywords(named.model_copy(update={"topics": ["camera, light", "Ana's camera"]}))
+
+
+def test_an_event_is_named_by_what_recurs(turn):
+    """Each event has its topic; the second one's transition says what it follows."""
+    texts = ("My tomatoes love the greenhouse.", "Tomatoes again!", "We fly to Lisbon in June.")
+
+    first, second = notes_by_words([turn(seq, text) for seq, text in enumerate(texts)], (0, 2))
+
+    assert "tomatoes" in first.topic
+    assert "Lisbon" in second.transition
+    assert first.topic in second.transition
