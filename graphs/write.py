@@ -69,7 +69,11 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
     parts = WriteParts(
         LearnedSegmenter(store.encoder, max_turns),
         PairFinder(store, settings.update),
-        Scheduler(settings.synthesis, writes_new=settings.paper is not None, takes_notes=chooser is not None),
+        Scheduler(
+            settings.synthesis,
+            writes_new=settings.paper is not None,
+            takes_notes=chooser is not None and chooser.reads_ended,
+        ),
         chooser=chooser,
     )
     match settings.paper:

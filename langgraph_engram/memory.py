@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.asynchronous import in_thread, iterated_in_thread
-from langgraph_engram.config import open_store_and_checkpointer, resolve, resolve_chat, resolve_model
+from langgraph_engram.config import open_store_and_checkpointer, resolve, resolve_chat, resolve_model, with_writer
 from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.erasure.erase import Eraser
@@ -53,8 +53,9 @@ from langgraph_engram.results import (
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
 from langgraph_engram.schema import Metadata, Record, Scope
-from langgraph_engram.settings import AnswerStyle, Settings
+from langgraph_engram.settings import AnswerStyle, Settings, Writer
 from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.summarization.choosing import IMPROVE_TOKENS, Chooser
 from langgraph_engram.tracing import Tracer
 
 
@@ -77,6 +78,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         chat: ChatSettings | None = None,
         checkpointer: BaseCheckpointSaver[str] | None = None,
         selector: str | BaseChatModel | Model | None = None,
+        writer: Writer | None = None,
     ) -> None:
         """Open a memory.
 
@@ -88,6 +90,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             settings: Your own settings, in place of a preset's.
             chat: How a chat model is called. Else `ENGRAM_CHAT`.
             selector: What selects what bears on a message, such as a cheaper model; else `model` does.
+            writer: Which sessions that end the model reads: "model" all, "auto" what lasts, "rules" none.
             checkpointer: Keeps the steps of all runs; by default a SQLite file keeps those of unfinished ones.
 
         Raises:
@@ -95,7 +98,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             ModelUnavailable: The model needs a key that is not set.
         """
         choice = resolve(store, model, preset, encoder, settings=settings)
-        self.settings = choice.settings
+        self.settings = with_writer(choice.settings, writer)
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
@@ -181,6 +184,15 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         scope = self._scope(user_id, tenant, agent_id)
         self._eraser.finish(scope)
         return self._writes.retry(scope, skip=skip)
+
+    def improve(
+        self, user_id: str, *, budget: int | None = None, tenant: str = "default", agent_id: str | None = None
+    ) -> Receipt:
+        """Have the model read what was written without one, for so many tokens (docs/guides/writing.md)."""
+        scope = self._scope(user_id, tenant, agent_id)
+        if not (chooser := Chooser.of(self.model, self.settings, self.store.encoder)):
+            raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
+        return self._writes.improve(scope, chooser, check_budget(IMPROVE_TOKENS if budget is None else budget))
 
     def search(
         self,
@@ -438,6 +450,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
+    aimprove = in_thread(improve)
     asearch = in_thread(search)
     arecall = in_thread(recall)
     astream = iterated_in_thread(stream)

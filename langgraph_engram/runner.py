@@ -25,7 +25,15 @@ from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
+from langgraph_engram.pending import (
+    CHOOSE,
+    RECEIVE,
+    UNFINISHED,
+    is_unreceived,
+    pending_tasks_by_session,
+    pending_tasks_for,
+    tasks_of_runs,
+)
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
@@ -35,6 +43,7 @@ from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, W
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
 from langgraph_engram.streaming import stream_updates
+from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
 LOG = logging.getLogger(__name__)
@@ -143,6 +152,27 @@ class WriteRunner:
             self._discard_finished(scope)
             left = [task for task in self.store.pending_tasks(scope) if task.set_aside]
         return add_receipts([_receipt_of_left([*elsewhere, *left]), *receipts])
+
+    def improve(self, scope: Scope, chooser: Chooser, budget: int) -> Receipt:
+        """Have a model read what was written without one, what is worth most first, while a budget of tokens lasts.
+
+        What it has read is noted, so that the next call goes on where this one ends, also where it was cut off.
+        """
+        receipts = list[Receipt]()
+        while (left := budget - sum(receipt.usage.tokens for receipt in receipts)) > 0:
+            with self.store.writing(scope):
+                parts = chooser.worth_most(self.store.index(scope), left)
+                if not parts or chooser.model.capability.is_lacking:
+                    break
+                turns = [turn for part in parts for turn in part.turns]
+                request = retry_request(scope, parts[0].session_id, [turn.turn_id for turn in turns])
+                tasks = pending_tasks_by_session(request.run_id, turns, CHOOSE, UNFINISHED)
+                with self.store.committing(scope):
+                    self.store.commit(scope, Changes(pending_tasks=tasks))
+                receipts.append(self.run(scope, {"request": request}, request.run_id))
+            if receipts[-1].pending:
+                break
+        return add_receipts(receipts)
 
     def _run_again(self, scope: Scope, request: RememberRequest | None, run_id: str, *, skip: bool) -> Receipt:
         """Run pending tasks; with `skip`, set them aside where they meet a fault of this package."""

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from langgraph_engram.paper_settings import PaperSettings
 from langgraph_engram.schema import Action, DateOrder
 
+Writer = Literal["auto", "rules", "model"]
+"""Who says what lasts of sessions that end, in the default preset."""
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 AnswerStyle = Literal["auto", "short", "full"]
 """How long an answer is: as the question asks for it, the fewest words, or full sentences."""
@@ -56,7 +58,7 @@ class ExtractSettings(SettingsGroup):
     until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=0)
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
-    writer: Literal["auto", "rules", "model"] = "auto"
+    writer: Writer = "auto"
     """Who says of sessions that ended what lasts, and notes what they came to: rules alone, the model, or the model
     where rules find anything that lasts (docs/decisions/0019). Only `engram` asks; papers have writers of their own."""
     read_tokens: int = Field(6000, ge=500)

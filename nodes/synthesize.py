@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.llm.base import Model
 from langgraph_engram.pending import (
+    CHOOSE,
     cited_turns,
     completed_synthesis_ids,
     pending_tasks_for,
@@ -57,8 +58,8 @@ class Synthesize:
         written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
         about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]
-        about += [([*part.turns], reading.failure) for reading in readings for part in reading.parts if reading.failure]
-        failures = pending_tasks_for(run_id, "synthesize", about)
+        unread = [([*part.turns], reading.failure) for reading in readings for part in reading.parts if reading.failure]
+        failures = pending_tasks_for(run_id, "synthesize", about) + pending_tasks_for(run_id, CHOOSE, unread)
         overlay = self._commit(state, index, written.done, failures, [r for r in readings if not r.failure])
         ids = [synthesis.synthesis_id for synthesis in (*overlay.notes, *(told for _, told in written.done))]
         decisions = [*state.get("decisions", []), *overlay.decisions]
@@ -68,8 +69,8 @@ class Synthesize:
     def _read(
         self, state: WriteState, index: ScopeIndex, sessions: Sequence[str]
     ) -> tuple[list[Reading], list[UsageEntry]]:
-        """Return what the model says of sessions that ended; those of a retry it reads however short they are."""
-        asked = {task.session_id for task in state["tasks"] if task.step == "synthesize"}
+        """Return what the model says of sessions that ended; those that are asked for it reads however short."""
+        asked = {task.session_id for task in state["tasks"] if task.step == CHOOSE}
         parts = self.chooser.due(index, sessions, asked) if self.chooser else []
         if not (self.chooser and parts):
             return [], []

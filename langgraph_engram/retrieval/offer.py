@@ -95,9 +95,8 @@ def make_offer(statements: Statements) -> Offer:
     fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
     asks = record_links(index).is_question & (index.records.significance < MATTERS)
     rest = np.setdiff1d(said[~asks[said]], fixed)
-    nearness = index.records.cosine_of(rest, statements.query)
-    if is_noted:
-        nearness = nearness + NOTED_WEIGHT * index.records.significance[rest]
+    weight = np.float32(NOTED_WEIGHT if is_noted else 0)
+    nearness = index.records.cosine_of(rest, statements.query) + weight * index.records.significance[rest]
     nearest = rest[np.argsort(-nearness, kind="stable")]
     unused = fixed_tokens if not len(fixed) else 0
     return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))

@@ -61,17 +61,16 @@ class Overlay:
     def close_slots(self, may_supersede: bool) -> None:
         """Let the latest statement of each slot that was set take the place of the others."""
         set_now = (record for record in self.records.values() if record.slot and record.status == "active")
-        changed = {(record.speaker, _key(record.slot)) for record in set_now}
+        changed = dict.fromkeys((record.speaker, _key(record.slot)) for record in set_now)
         holders: defaultdict[tuple[str, frozenset[str]], list[Record]] = defaultdict(list)
-        for record in {
-            record.record_id: record for record in (*self.index.records.items, *self.records.values())
-        }.values():
+        stored = {record.record_id: record for record in self.index.records.in_slots_and_sets()}
+        for record in (stored | self.records).values():
             if record.slot and record.status == "active":
                 holders[record.speaker, _key(record.slot)].append(record)
-        decided = [frozenset(decision.pair) for decision in self.index.decisions.values()]
+        undone = [frozenset(decision.pair) for decision in self.index.decisions.values() if decision.undone_at]
         for key in changed:
             *earlier, newest = sorted(holders[key], key=by_mention)
-            older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in decided)]
+            older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
             if may_supersede and 0 < len(older) <= MOST_REPLACED:
                 self._supersede(older, newest)
 

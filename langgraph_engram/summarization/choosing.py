@@ -32,10 +32,16 @@ FEWEST_CHOICES = 4
 MOST_CHOSEN = 0.6
 """Share of the statements that may be chosen of many."""
 MANY = 12
+COST = 1.4
+"""Tokens that are paid for a token that is shown: the rules before it, and the answer."""
 MOST_OF_SLOT = 3
 """Statements of one answer that may set one slot."""
 MOST_KNOWN = 30
 """Names of slots, and of sets, that the model is told of."""
+
+
+IMPROVE_TOKENS = 20_000
+"""Tokens that are spent on what was written without a model, where no other budget is given."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +78,23 @@ class Chooser:
     settings: ExtractSettings
     reads_all: bool = True
     """Whether sessions are read in which rules find nothing that lasts."""
+    reads_ended: bool = True
+    """Whether sessions are read as they end; else those alone that are asked for."""
     may_supersede: bool = True
     """Whether a later statement of a slot takes the place of an earlier one, without a person's approval."""
 
     @classmethod
     def of(cls, model: Model, settings: Settings, encoder: Encoder) -> Self | None:
-        """Return the chooser that the settings ask for; None where rules alone write, or as a paper has it.
+        """Return the chooser that the settings ask for; None without a language model, or where a paper has its own.
 
         Rules know the vectors of MiniLM alone: by other encoders all is read.
         """
-        is_asked = not (settings.paper or model.by_rules or settings.extract.writer == "rules")
+        writer = settings.extract.writer
         may_supersede = settings.update.enabled and "SUPERSEDE" not in settings.update.approve
-        reads_all = settings.extract.writer == "model" or encoder.name != VECTOR_SPACE
-        return (
-            cls(model, settings.extract, reads_all, may_supersede) if is_asked and settings.synthesis.enabled else None
-        )
+        reads_all = writer == "model" or encoder.name != VECTOR_SPACE
+        if settings.paper or model.by_rules or not settings.synthesis.enabled:
+            return None
+        return cls(model, settings.extract, reads_all, writer != "rules", may_supersede)
 
     def due(self, index: ScopeIndex, session_ids: Iterable[str], asked: Collection[str] = ()) -> list[SessionPart]:
         """Return what is to be read: of sessions that are over or long, and of those `asked` for, in order of time.
@@ -94,14 +102,28 @@ class Chooser:
         As long as all of it is little it waits for more, so that it shares a call.
         """
         parts = [part for session_id in session_ids if (part := self.unread(index, session_id))]
-        ready = [part for part in parts if part.session_id in asked or is_closed(index, part.session_id)]
-        ready += [part for part in parts if part not in ready and self.tokens(part) >= self.settings.read_tokens]
-        if ready:
-            ready = [*self._waiting(index, {part.session_id for part in ready}), *ready]
-        is_little = sum(map(self.tokens, ready)) < MIN_BUFFER_TOKENS
-        if is_little and not any(part.session_id in asked for part in ready):
-            return []
+        ready = [part for part in parts if part.session_id in asked]
+        if not ready and self.reads_ended:
+            ready = [part for part in parts if is_closed(index, part.session_id)]
+            ready += [part for part in parts if part not in ready and self.tokens(part) >= self.settings.read_tokens]
+            ready = [*self._waiting(index, {part.session_id for part in ready}), *ready] if ready else []
+            ready = ready if sum(map(self.tokens, ready)) >= MIN_BUFFER_TOKENS else []
         return sorted(ready, key=lambda part: by_mention(part.records[0]))
+
+    def worth_most(self, index: ScopeIndex, budget: int) -> list[SessionPart]:
+        """Return what to read next of a scope, as much as a call holds and a budget of tokens pays for.
+
+        What matters most comes first, then the newest: how often a session was recalled is counted nowhere.
+        """
+        session_ids = dict.fromkeys(event.session_id for event in reversed(index.events.items))
+        parts = [part for session_id in session_ids if (part := self.unread(index, session_id))]
+        parts.sort(key=lambda part: -sum(record.significance for record in part.records))
+        left, chosen = min(budget / COST, self.settings.read_tokens), list[SessionPart]()
+        for part in parts:
+            if (size := self.tokens(part)) <= left:
+                chosen.append(part)
+                left -= size
+        return chosen or [part for part in parts[:1] if self.tokens(part) <= budget / COST]
 
     def unread(self, index: ScopeIndex, session_id: str) -> SessionPart | None:
         """Return the part of a session that is worth reading and no note covers; None where there is none."""
@@ -165,13 +187,12 @@ class Chooser:
     ) -> ChooseStatements:
         said = sum(count_tokens(turn.text) for part in batch for turn in part.turns)
         chosen = [choice for reading in readings for choice in reading.choices]
-        slots = [*(record.slot for record in index.records.items), *(choice.slot for choice in chosen)]
-        named = [*(record.sets for record in index.records.items), *(choice.sets for choice in chosen)]
+        named = [*index.records.in_slots_and_sets(), *chosen]
         return ChooseStatements(
             tuple(part.turns for part in batch),
             max(FEWEST_CHOICES, said // TOKENS_A_CHOICE),
-            _newest(slots),
-            _newest([name for names in named for name in names]),
+            _newest([statement.slot for statement in named]),
+            _newest([name for statement in named for name in statement.sets]),
         )
 
     def _reading(self, batch: Sequence[SessionPart], question: ChooseStatements, result: LLMResult[str]) -> Reading:
