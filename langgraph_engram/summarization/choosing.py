@@ -187,7 +187,7 @@ class Chooser:
     ) -> ChooseStatements:
         said = sum(count_tokens(turn.text) for part in batch for turn in part.turns)
         chosen = [choice for reading in readings for choice in reading.choices]
-        named = [*index.records.in_slots_and_sets(), *chosen]
+        named: list[Record | Choice] = [*index.records.in_slots_and_sets(), *chosen]
         return ChooseStatements(
             tuple(part.turns for part in batch),
             max(FEWEST_CHOICES, said // TOKENS_A_CHOICE),
