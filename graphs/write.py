@@ -30,7 +30,7 @@ from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
-from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
+from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
 from langgraph_engram.papers.dimmem import EveryPairFinder, PairResolver, WindowSegmenter, records_view
 from langgraph_engram.papers.esmem import AskingSegmenter
 from langgraph_engram.papers.hymem import KEY_SENTENCES
@@ -41,7 +41,6 @@ from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.summarization.scheduling import Scheduler
-from langgraph_engram.summarization.writing import LIMITS, SourceLimits
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
 CLUSTERS = ClusterResolver()
@@ -57,7 +56,8 @@ class WriteParts:
     views: Sequence[View] = (EVENTS,)
     """What is asked of the turns."""
     resolver: ClusterResolver = CLUSTERS
-    sources: SourceLimits = LIMITS
+    seeds: int = 0
+    """Records from history that a narrative goes back to."""
     chooser: Chooser | None = None
     """What reads sessions that ended with the model, where rules write all else."""
 
@@ -69,11 +69,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
     parts = WriteParts(
         LearnedSegmenter(store.encoder, max_turns),
         PairFinder(store, settings.update),
-        Scheduler(
-            settings.synthesis,
-            writes_new=settings.paper is not None,
-            takes_notes=chooser is not None and chooser.reads_ended,
-        ),
+        Scheduler(settings.synthesis, writes_new=chooser is not None and chooser.reads_ended),
         chooser=chooser,
     )
     match settings.paper:
@@ -93,7 +89,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 segmenter=BufferSegmenter(paper),
                 views=(FACTS, RELATIONS) if paper.relations else (FACTS,),
                 scheduler=WindowScheduler(settings.synthesis),
-                sources=SourceLimits(paper.seeds, UNLIMITED, UNLIMITED),
+                seeds=paper.seeds,
             )
         case HyMemSettings() as paper:
             segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)
@@ -131,7 +127,7 @@ def build_write_graph(
         graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
-    told = parts.scheduler, parts.sources, settings.verify.enabled, parts.chooser
+    told = parts.scheduler, parts.seeds, settings.verify.enabled, parts.chooser
     synthesize = Synthesize(store, model, settings.synthesis, *told)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", report_run)

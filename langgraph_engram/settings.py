@@ -53,9 +53,6 @@ class ExtractSettings(SettingsGroup):
     """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
     of the same message shows the order."""
 
-    method: Literal["auto", "written", "labelled"] = "auto"
-    """Whether the model writes records, or labels sentences that are stored as they were said. "auto" lets it write
-    until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=0)
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
     writer: Writer = "auto"

@@ -18,7 +18,7 @@ from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, Sco
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract records. Reads `turns`; sets `records`, `prompts`, `cannot_write`, changes `events`, `boundaries`."""
+    """Extract records. Reads `turns`; sets `records`, `prompts`, changes `events`, `boundaries`."""
 
     store: Store
     extractor: Extractor
@@ -51,7 +51,6 @@ class Extract:
             "boundaries": boundaries,
             "records": join_stored(records, index),
             "prompts": [batch.prompt for batch in batches],
-            "cannot_write": self.extractor.model.capability.is_lacking,
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }

@@ -30,7 +30,7 @@ from langgraph_engram.summarization.scheduling import (
     is_covered_elsewhere,
     with_current_status,
 )
-from langgraph_engram.summarization.writing import LIMITS, SourceLimits, SynthesisWriter
+from langgraph_engram.summarization.writing import SynthesisWriter
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Synthesize:
     model: Model
     settings: SynthesisSettings
     scheduler: Scheduler
-    limits: SourceLimits = LIMITS
+    seeds: int = 0
+    """Records from history that a narrative goes back to."""
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
     chooser: Chooser | None = None
@@ -54,8 +55,8 @@ class Synthesize:
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
         readings, usage = self._read(state, index, sessions)
         jobs = self.scheduler.jobs(index, sessions)
-        writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)
-        written = writer.write(index, scope.key, jobs, cannot_write=state.get("cannot_write", False))
+        writer = SynthesisWriter(self.model, self.settings, self.seeds, self.verify)
+        written = writer.write(index, scope.key, jobs)
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
         about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]
         unread = [([*part.turns], reading.failure) for reading in readings for part in reading.parts if reading.failure]

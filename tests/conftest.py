@@ -16,12 +16,12 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
+from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.summarization.scheduling import Scheduler
 
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
@@ -114,7 +114,7 @@ def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
-        patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
+        patch.setattr(SCHEDULER, lambda settings, **_: WindowScheduler(settings))
         yield
 
 

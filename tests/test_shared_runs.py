@@ -18,9 +18,8 @@ from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
-from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
-from tests.conftest import NOON, SCHEDULER, by_rule
+from tests.conftest import NOON, by_rule
 
 WEEKS = (
     ("I moved to Lisbon in March.", "My sister Runa lives in Oslo and teaches music there."),
@@ -195,37 +194,6 @@ def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node,
     assert {event["session_id"]: event["turn_ids"] for event in finished["events"]} == {
         event["session_id"]: event["turn_ids"] for event in unbroken["events"]
     }
-
-
-def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them(tmp_path, monkeypatch):
-    """Only together do they hold enough, and the process dies before it is written."""
-    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
-    with monkeypatch.context() as patch, Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
-        patch.setattr("langgraph_engram.nodes.synthesize.Synthesize.__call__", die)
-        with pytest.raises(Dying):
-            memory.remember_sessions(SESSIONS, user_id="ana")
-    for file in tmp_path.glob("checkpoints.sqlite*"):
-        file.unlink()
-
-    with Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
-        memory.retry(user_id="ana")
-        (synthesis,) = memory.show("syntheses", "ana")
-        records = {record.record_id for record in memory.show("records", "ana") if record.status == "active"}
-
-    assert records <= set(synthesis.covered_record_ids)
-
-
-def test_a_narrative_tells_the_sessions_of_a_run_in_order(model, monkeypatch):
-    """The last one brings those before it along."""
-    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
-    with Memory("memory:", model, encoder="hashing") as opened:
-        opened.remember_sessions(SESSIONS, user_id="ana")
-        (synthesis,) = opened.show("syntheses", "ana")
-        session_of = {record.record_id: record.session_id for record in opened.show("records", "ana")}
-
-    covered = [session_of[record_id] for record_id in synthesis.covered_record_ids]
-    assert covered == sorted(covered)
-    assert len(set(covered)) == len(SESSIONS)
 
 
 def test_an_error_names_the_sessions_of_its_run(memory, monkeypatch):

@@ -61,12 +61,6 @@ class TurnBatch:
         return [part for start, end in spans if (part := self._part(start, end)).says_something]
 
     @property
-    def without_long_replies(self) -> "TurnBatch":
-        """Return the batch without the turns of an assistant that are kept as passages."""
-        turns = (turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages)
-        return replace(self, turns=tuple(turns))
-
-    @property
     def halves(self) -> "list[TurnBatch]":
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
         parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))

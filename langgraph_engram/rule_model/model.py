@@ -14,7 +14,6 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
@@ -40,7 +39,6 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     ExtractRelations: turns.extract_relations,
     JudgeBoundary: turns.judge_boundary,
     ListItems: quote,
-    LabelSentences: turns.label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,
     SelectLines: select_lines,

@@ -14,7 +14,6 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
-from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
@@ -73,15 +72,6 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
         content = f"{speaker} to {others}: {sentence.resolved}"
         relations.append(SourcedSentence(sources=[sentence.number], content=content))
     return SourcedSentences(sentences=relations)
-
-
-def label_sentences(question: LabelSentences) -> SentenceLabels:
-    """Return the type of each numbered sentence; questions are skipped."""
-    labels: list[SentenceLabel] = []
-    for sentence in _numbered(question):
-        label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-        labels.append(SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label))
-    return SentenceLabels(labels=labels)
 
 
 def choose_statements(question: ChooseStatements) -> str:

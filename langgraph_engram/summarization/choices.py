@@ -23,7 +23,7 @@ from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
 from langgraph_engram.summarization.scheduling import by_mention
-from langgraph_engram.summarization.writing import LIMITS, narrative_fault, shorten, shown_records
+from langgraph_engram.summarization.writing import narrative_fault, shorten
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
 
@@ -148,9 +148,7 @@ class Overlay:
         text = " ".join(sentence for sentence in sentences if not narrative_fault(sentence, told))
         quoted = not text
         if quoted:
-            text = extractive_narrative(
-                WriteSynthesis(tuple(shown_records(part.records, LIMITS.shown_tokens)), (), NOTE_WORDS)
-            )
+            text = extractive_narrative(WriteSynthesis(part.records, (), NOTE_WORDS))
         ids = [record.record_id for record in part.records]
         times = [turn.said_at for turn in part.turns if turn.said_at]
         return Synthesis(

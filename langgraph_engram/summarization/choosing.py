@@ -22,9 +22,13 @@ from langgraph_engram.schema import MOST_SIGNIFICANT, Record, Spent, Turn
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import MIN_BUFFER_TOKENS, MOST_WAITING, active_in, by_mention, is_closed
+from langgraph_engram.summarization.scheduling import active_in, by_mention, is_closed
 
 LOG = logging.getLogger(__name__)
+FEWEST_TOKENS = 900
+"""Tokens from which sessions that are over are read; fewer wait for the next."""
+MOST_WAITING = 20
+"""Sessions that wait, at most."""
 TOKENS_A_CHOICE = 130
 """Tokens of what was said in which one statement is chosen at most."""
 FEWEST_CHOICES = 4
@@ -107,7 +111,7 @@ class Chooser:
             ready = [part for part in parts if is_closed(index, part.session_id)]
             ready += [part for part in parts if part not in ready and self.tokens(part) >= self.settings.read_tokens]
             ready = [*self._waiting(index, {part.session_id for part in ready}), *ready] if ready else []
-            ready = ready if sum(map(self.tokens, ready)) >= MIN_BUFFER_TOKENS else []
+            ready = ready if sum(map(self.tokens, ready)) >= FEWEST_TOKENS else []
         return sorted(ready, key=lambda part: by_mention(part.records[0]))
 
     def worth_most(self, index: ScopeIndex, budget: int) -> list[SessionPart]:

@@ -1,28 +1,21 @@
 """Decide which syntheses are due (StructMem section 3.3).
 
-The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A buffer is
-summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
+What is new is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A stale
+synthesis is due at once.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from math import inf
 
-from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.schema import Record, Synthesis
-from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
 
-MOST_WAITING = 20
-"""Sessions whose records wait to be summarized together, at most."""
-MIN_BUFFER_TOKENS = 900
-BUFFER_TOKENS = 4000
 LEAST_TOLD = 0.5
 """Least share of a record's content stems in a narrative that tells it."""
 
@@ -39,50 +32,23 @@ class SynthesisJob:
 
 @dataclass(frozen=True)
 class Scheduler:
-    """Decide which syntheses are due."""
+    """Decide which syntheses are due: those that are stale, and still cover something."""
 
     settings: SynthesisSettings
-    writes_new: bool = True
-    """Whether new ones are written; one that is stale always is."""
-    takes_notes: bool = False
-    """Whether sessions that end are noted instead."""
-    min_tokens: int = MIN_BUFFER_TOKENS
-    """Tokens of a buffer from which it is due; a session that ends with fewer waits for the next."""
-    most_tokens: int = BUFFER_TOKENS
-    """Tokens of buffer in one synthesis; a longer buffer has several."""
+    writes_new: bool = False
+    """Whether a run may have new ones to write, or notes to take."""
 
     def has_work(self, index: ScopeIndex, changed: Sequence[Synthesis]) -> bool:
         """Return whether a run that changes these syntheses may have any to write."""
         is_stale = any(synthesis.status == "stale" for synthesis in [*index.syntheses.items, *changed])
-        return self.settings.enabled and (self.writes_new or self.takes_notes or is_stale)
+        return self.settings.enabled and (self.writes_new or is_stale)
 
     def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return the syntheses that are due in a run: stale ones that still cover something, then the sessions' own."""
-        if not self.settings.enabled:
-            return []
+        """Return the syntheses that are due in a run of some sessions."""
+        del session_ids
         stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
-        jobs = [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old))]
-        if not self.writes_new:
-            return jobs
-        covered = {record.record_id for job in jobs for record in job.records}
-        for session_id in session_ids:
-            closed = is_closed(index, session_id)
-            buffer = self.buffer(index, session_id, closed=closed)
-            parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
-            covered.update(record.record_id for part in parts for record in part)
-            jobs += [SynthesisJob(tuple(part)) for part in parts]
-        return jobs
-
-    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
-        """Return what a session has to summarize: what no synthesis covers, and what has waited for it once it ends."""
-        waiting = _waiting_records(index, session_id) if closed else []
-        return [*waiting, *uncovered_records(index, session_id)]
-
-    def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
-        """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
-        is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
-        is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
-        return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
+        jobs = (SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old)))
+        return [*jobs] if self.settings.enabled else []
 
 
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
@@ -152,14 +118,6 @@ def by_mention(record: Record) -> tuple[float, str, int, int]:
     return epoch_seconds(record.mentioned_at, inf), record.session_id, record.seq, record.part
 
 
-def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
-    """Cut records into as few parts of at most `limit` tokens as hold them, about equal; at least one record each."""
-    sizes = [count_tokens(record.content) for record in records]
-    wanted = -(-sum(sizes) // limit)
-    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
-    return [list(records[start:end]) for start, end in buffers(sizes, target)]
-
-
 def active_in(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return the active records of a session, in order of time, without passages: none is summarized."""
     stored = index.records.in_session(session_id)
@@ -177,18 +135,6 @@ def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     covered = set(record_links(index).narrated[0].tolist())
     return [own for own in active_in(index, session_id) if index.records.position(own.record_id) not in covered]
-
-
-def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
-    waiting: list[Record] = []
-    newest_first = dict.fromkeys(event.session_id for event in reversed(index.events.items))
-    for other in islice((other for other in newest_first if other != session_id), MOST_WAITING):
-        uncovered = uncovered_records(index, other)
-        if not is_closed(index, other) or len(uncovered) < len(active_in(index, other)):
-            break
-        waiting += uncovered
-    return sorted(waiting, key=by_mention)
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:

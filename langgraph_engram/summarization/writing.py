@@ -7,7 +7,6 @@ its own; numbers, repeats and the words of the task can.
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +15,8 @@ import numpy as np
 from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.results import UsageEntry, count_tokens
-from langgraph_engram.rule_model.consolidation import centrality, extractive_narrative, stem_counts
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.schema import Record, Spent, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -27,22 +26,7 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, words
 
 
-@dataclass(frozen=True)
-class SourceLimits:
-    """How much a synthesis is written from."""
-
-    seeds: int = 15
-    """K, seed records from history (StructMem section 2.2); 0 for the buffer alone."""
-    history_tokens: int = 100
-    """Tokens of history shown beside the buffer."""
-    shown_tokens: int = 380
-    """Tokens of a buffer that it is written from."""
-
-
-LIMITS = SourceLimits()
-
-
-def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
+def history_of(index: ScopeIndex, buffer: Sequence[Record], seeds: int) -> list[Record]:
     """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
     They are the utterances of the seeds: the K records nearest to the mean of the buffer's vectors among those of known
@@ -55,53 +39,14 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits
         return []
     scores = records.cosine(records.vectors[positions].mean(axis=0))
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_passage)
-    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: limits.seeds]
-    seeds = [records.items[position] for position in nearest]
+    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][:seeds]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
     beside = earlier[np.isin(groups[earlier], groups[nearest])]
-    return _expanded([records.items[position] for position in beside], seeds, limits.history_tokens)
-
-
-def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
-    """Return the records of a buffer that a narrative is written from, in their order, of at most `limit` tokens.
-
-    Each event has its first record, then each its next, as far as they fit: what happened at a known time comes before
-    what did not, the more central before the less. At least one record is shown.
-    """
-    if sum(count_tokens(record.content) for record in buffer) <= limit:
-        return list(buffer)
-    counts = stem_counts(buffer)
-    importance = [(record.event_start is None, -centrality(record, counts)) for record in buffer]
-    ranks = Counter[str]()
-    order: list[tuple[int, int]] = []
-    for position in sorted(range(len(buffer)), key=importance.__getitem__):
-        order.append((ranks[buffer[position].event_id], position))
-        ranks[buffer[position].event_id] += 1
-    chosen: list[int] = []
-    for _, position in sorted(order):
-        size = count_tokens(buffer[position].content)
-        if size <= limit or not chosen:
-            chosen.append(position)
-            limit -= size
-    return [buffer[position] for position in sorted(chosen)]
+    return sorted((records.items[position] for position in beside), key=by_mention)
 
 
 def _utterance_of(record: Record) -> tuple[str, int]:
     return record.session_id, record.seq
-
-
-def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], budget: int) -> list[Record]:
-    """Return the whole utterances of the seeds, the nearest first, as far as they fit (StructMem Eq. 4)."""
-    groups: dict[tuple[str, int], list[Record]] = {_utterance_of(seed): [] for seed in seeds}
-    for record in earlier:
-        groups[_utterance_of(record)].append(record)
-    chosen: list[Record] = []
-    for records in groups.values():
-        size = sum(count_tokens(record.content) for record in records)
-        if size <= budget:
-            chosen.extend(records)
-            budget -= size
-    return sorted(chosen, key=by_mention)
 
 
 LOG = logging.getLogger(__name__)
@@ -132,18 +77,17 @@ class SynthesisWriter:
 
     model: Model
     settings: SynthesisSettings
-    limits: SourceLimits = LIMITS
+    seeds: int = 0
+    """K, seed records from history (StructMem section 2.2); 0 for the buffer alone."""
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
-    def write(
-        self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob], *, cannot_write: bool
-    ) -> WrittenSyntheses:
+    def write(self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob]) -> WrittenSyntheses:
         """Return a synthesis for each job that could be written; quotes where the model has shown that it cannot."""
         if not jobs:
             return WrittenSyntheses()
         questions = [self._question(index, job) for job in jobs]
-        results = self._ask(questions, cannot_write=cannot_write)
+        results = self._ask(questions)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
         for job, question, result in zip(jobs, questions, results, strict=True):
             text, quoted = self._text(question, result)
@@ -153,11 +97,12 @@ class SynthesisWriter:
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
-        shown = shown_records(job.records, self.limits.shown_tokens)
-        return WriteSynthesis(tuple(shown), tuple(history_of(index, job.records, self.limits)), self.settings.max_words)
+        history = history_of(index, job.records, self.seeds)
+        return WriteSynthesis(tuple(job.records), tuple(history), self.settings.max_words)
 
-    def _ask(self, questions: Sequence[WriteSynthesis], *, cannot_write: bool) -> list[LLMResult[str]]:
-        if self.settings.method == "written" or (self.settings.method == "auto" and not cannot_write):
+    def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
+        can_write = not self.model.capability.is_lacking
+        if self.settings.method == "written" or (self.settings.method == "auto" and can_write):
             return self.model.ask_all(questions)
         usage = UsageEntry(node="", model=QUOTED)
         return [LLMResult(extractive_narrative(question), usage, by_rule=True) for question in questions]

@@ -14,6 +14,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model
+from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
@@ -21,7 +22,6 @@ from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
 from tests.conftest import CHOOSER, NOON, SCHEDULER, by_rule
 
@@ -90,7 +90,7 @@ class Deployment:
     def writing(self, model: Model, settings: Settings | None = None, store: Store | None = None) -> Any:
         """Build a graph in which a model writes all, and tells each session at its end, however short it is."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
+            patch.setattr(SCHEDULER, lambda settings, **_: WindowScheduler(settings))
             patch.setattr(CHOOSER, lambda *_: None)
             return build_write_graph(store or self.store, model, model, settings or preset("engram"), self.checkpointer)
 

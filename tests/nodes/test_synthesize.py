@@ -4,14 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from langgraph_engram.llm.base import Failure
+from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
-from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
-from langgraph_engram.summarization.writing import LIMITS, SourceLimits, shorten
+from langgraph_engram.summarization.scheduling import changed_syntheses
+from langgraph_engram.summarization.writing import shorten
 from langgraph_engram.testing import FakeModel
 
 
@@ -19,15 +18,12 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(
-        answers=("A story.",), cannot_write=False, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen
-    ):
+    def run(answers=("A story.",), cannot_write=False, seeds=0, **chosen):
         model = FakeModel(answers)
-        known = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
-        state = {**known, "cannot_write": cannot_write}
+        model.capability.note(poor=MOST_POOR * cannot_write)
+        state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
         settings = SynthesisSettings(**chosen)
-        scheduler = by(settings, min_tokens=min_tokens, most_tokens=most_tokens)
-        update = Synthesize(store, model, settings, scheduler, limits)(state)
+        update = Synthesize(store, model, settings, WindowScheduler(settings), seeds)(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
@@ -64,44 +60,6 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, m
     assert calls or all(record.content in written.text for record in near)
 
 
-@pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
-def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthesize, minutes, due):
-    """The span of what no synthesis covers decides (StructMem section 3.3)."""
-    late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
-    keep(records=[near[0], late], events=[event(0, 0, 2)])
-
-    asked, _, _ = synthesize(min_tokens=0)
-
-    assert bool(asked) is due
-
-
-@pytest.mark.parametrize(("words", "due"), [(20, False), (400, True)])
-def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthesize, words, due):
-    """A day of little is no story yet; a day of much is."""
-    start = record(0).mentioned_at
-    records = [record(seq, "word " * words, mentioned_at=start + timedelta(hours=12 * seq)) for seq in range(3)]
-    keep(records=records, events=[event(0, 0, 1, 2)])
-
-    asked, _, _ = synthesize(min_tokens=900)
-
-    assert bool(asked) is due
-
-
-def test_what_short_sessions_leave_is_told_with_the_next(keep, record, event, synthesize):
-    """A session that ends with little waits; one that ends later tells both, and goes back to no session twice."""
-    closed = [event(seq, seq, session_id=f"s{seq}", status="closed") for seq in (0, 2)]
-    said = [record(seq, "word " * 60, session_id=f"s{seq}", event_id=f"e{seq}") for seq in (0, 2)]
-    keep(records=said, events=closed)
-    assert not synthesize(min_tokens=150)[0]
-
-    keep(records=[record(3, "word " * 60, event_id="e3")], events=[event(3, 3, status="closed")])
-    asked, _, (written,) = synthesize(min_tokens=150)
-
-    assert [record.record_id for record in asked[0].buffer] == ["r0", "r2", "r3"]
-    assert written.covered_record_ids == ["r0", "r2", "r3"]
-    assert not synthesize(min_tokens=0)[0]
-
-
 @pytest.mark.parametrize(("seeds", "history"), [(1, ["seed"]), (15, ["seed", "beside"])])
 def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, history):
     """What is mentioned later, or stands in the buffer itself, is no history."""
@@ -116,7 +74,7 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=seeds))
+    asked, _, (kept,) = synthesize(seeds=seeds)
 
     assert [record.record_id for record in asked[0].history] == history
     assert kept.seed_event_ids == ["old"]
@@ -133,20 +91,9 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     ]
     keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(limits=SourceLimits(seeds=1))
+    asked, _, _ = synthesize(seeds=1)
 
     assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
-
-
-@pytest.mark.parametrize("limits", [SourceLimits(seeds=0), SourceLimits(history_tokens=50)])
-def test_history_keeps_to_its_limits(keep, near, record, event, synthesize, limits):
-    """An event that does not fit is left out; with K = 0 the buffer stands alone (StructMem Figure 3d)."""
-    old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
-    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
-
-    asked, _, (kept,) = synthesize(limits=limits)
-
-    assert (asked[0].history, kept.seed_event_ids) == ((), [])
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
@@ -197,27 +144,12 @@ def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesiz
     records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
     keep(records=records, events=[event(0, *range(7))])
 
-    _, _, kept = synthesize(["One.", "Two.", "Three."], by=WindowScheduler)
+    _, _, kept = synthesize(["One.", "Two.", "Three."])
     keep(events=[event(0, *range(7), status="closed")])
-    _, _, closed = synthesize(["Four."], by=WindowScheduler)
+    _, _, closed = synthesize(["Four."])
 
     assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
     assert [synthesis.covered_record_ids for synthesis in closed[2:]] == [["r6"]]
-
-
-def test_a_long_session_is_summarized_in_several_parts(keep, record, event, synthesize):
-    """No prompt holds more of the buffer than its bound, and every record is covered once."""
-    records = [record(seq, "word " * 40) for seq in range(9)]
-    keep(records=records, events=[event(0, *range(9), status="closed")])
-
-    asked, _, kept = synthesize(["A.", "B.", "C."], most_tokens=200)
-
-    sizes = [sum(count_tokens(record.content) for record in question.buffer) for question in asked]
-    assert len(asked) == 3
-    assert max(sizes) <= 200
-    assert sorted(record_id for part in kept for record_id in part.covered_record_ids) == [
-        record.record_id for record in records
-    ]
 
 
 @pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well done. " * 5000, 700)])
@@ -311,16 +243,3 @@ def test_a_merge_that_adds_nothing_is_covered_and_not_told_anew(store, scope, ke
     (found,) = changed_syntheses(store.index(scope), [made, merged])
 
     assert (found.status, found.covered_record_ids) == (status, covered)
-
-
-def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, synthesize):
-    """What is shown keeps to its bound and leaves no event out; everything is covered."""
-    records = [record(seq, f"Ana packs her tent and bag number {seq}.", event_id=f"e{seq % 3}") for seq in range(12)]
-    keep(records=records, events=[event(0, *range(12), status="closed")])
-
-    asked, _, (kept,) = synthesize(limits=SourceLimits(shown_tokens=60))
-
-    (shown,) = [question.buffer for question in asked]
-    assert sum(count_tokens(record.content) for record in shown) <= 60
-    assert {record.event_id for record in shown} == {"e0", "e1", "e2"}
-    assert len(kept.covered_record_ids) == 12

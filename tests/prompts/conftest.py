@@ -15,7 +15,6 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
@@ -69,7 +68,6 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
         ExtractRecords(turns[1:], turns[:1]),
         ExtractRelations(turns[1:], turns[:1]),
         JudgeBoundary(turns[:2], turns[2:]),
-        LabelSentences(turns[1:], turns[:1]),
         ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
         ListItems(query, intent.model_copy(update={"breadth": "list"}), evidence, NOON),
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),

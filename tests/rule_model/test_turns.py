@@ -10,7 +10,6 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
@@ -22,7 +21,6 @@ from langgraph_engram.rule_model.turns import (
     extract_records,
     extract_relations,
     judge_boundary,
-    label_sentences,
     track_topics,
 )
 from tests.rule_model.conftest import make_turns
@@ -136,12 +134,3 @@ def test_a_query_is_read_by_its_words(query, fields):
     parsed = parse_intent(ParseIntent(query, NOW, ("Ana", "Ben"))).model_dump()
 
     assert {name: parsed[name] for name in fields} == fields
-
-
-def test_questions_are_nothing_to_remember():
-    """Every numbered sentence gets a label; a question states nothing."""
-    said = make_turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
-
-    labels = label_sentences(LabelSentences(said)).labels
-
-    assert [(label.number, label.label) for label in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]
