@@ -84,9 +84,6 @@ class SynthesisSettings(SettingsGroup):
     """Narratives across events (StructMem section 3.3)."""
 
     enabled: bool = True
-    method: Literal["auto", "written", "quoted"] = "auto"
-    """Whether the model writes narratives, or they quote the most central sentences. "auto" lets it write until the
-    extraction of records shows that it is unable to."""
     window_seconds: int = Field(3600, ge=1)
     """The time span of a buffer from which a synthesis is due (StructMem section 3.3)."""
     max_words: int = Field(140, ge=20)

@@ -12,6 +12,7 @@ from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RuleModel
@@ -75,7 +76,9 @@ def model(asked, failing):
 
 @pytest.fixture
 def memory(model):
-    with Memory("memory:", model, encoder="hashing") as opened:
+    """Runs share twice what a call reads."""
+    settings = changed(preset("engram"), "extract", read_tokens=600)
+    with Memory("memory:", model, encoder="hashing", settings=settings) as opened:
         yield opened
 
 

@@ -32,10 +32,8 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import points_of
 from langgraph_engram.text.tokens import content_stems
 
-MAX_NARRATIVES = 2
-"""Narratives that a summary begins with, of those that a language model wrote."""
 MAX_NOTES = 24
-"""Notes of sessions that a summary or a timeline begins with."""
+"""Notes and narratives that a summary or a timeline begins with, of those that a language model wrote."""
 REPLY_CHARACTERS = 240
 """Characters of the line of an assistant's reply in a summary."""
 MOST_SHARED = 2
@@ -57,7 +55,7 @@ def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> I
     in_sets = [*_in_sets(fusion)] if breadth != "summary" else []
     yield from in_sets
     if breadth != "list":
-        yield from _narratives(fusion, MAX_NARRATIVES if breadth == "summary" else 0)
+        yield from _notes(fusion)
     listed = record_links(index).turn[[candidate.position for candidate in in_sets]].tolist()
     found = list(replace(fusion, question_weight=0.0).ranked_turns([*shown, *listed]))
     if not fusion.intent.needs_assistant:
@@ -82,16 +80,14 @@ def _in_sets(fusion: Fusion) -> Iterator[Candidate]:
         yield Candidate("record", position, 1.0, {IN_SET: 1.0, OUTLINE: 1.0}, as_line=True)
 
 
-def _narratives(fusion: Fusion, narratives: int) -> Iterator[Candidate]:
+def _notes(fusion: Fusion) -> Iterator[Candidate]:
     """Yield the notes and narratives that a model wrote and that bear most on a query: quotes add nothing to it."""
     index = fusion.index
     written = index.syntheses.column("written", lambda synthesis: not synthesis.quoted, np.bool_)
-    is_note = index.syntheses.column("is_note", lambda synthesis: bool(synthesis.session_id), np.bool_)
-    for of_kind, most in ((written & is_note, MAX_NOTES), (written & ~is_note, narratives)):
-        found = np.where(of_kind, fusion.scores.syntheses, 0.0)
-        for position in top_matching(fusion.matches, index.syntheses, found, most):
-            score = float(found[position])
-            yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
+    found = np.where(written, fusion.scores.syntheses, 0.0)
+    for position in top_matching(fusion.matches, index.syntheses, found, MAX_NOTES):
+        score = float(found[position])
+        yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
 
 
 def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable: bool = False) -> list[Evidence]:

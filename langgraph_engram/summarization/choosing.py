@@ -127,7 +127,7 @@ class Chooser:
             if (size := self.tokens(part)) <= left:
                 chosen.append(part)
                 left -= size
-        return chosen or [part for part in parts[:1] if self.tokens(part) <= budget / COST]
+        return chosen or next(([part] for part in parts if self.tokens(part) <= budget / COST), [])
 
     def unread(self, index: ScopeIndex, session_id: str) -> SessionPart | None:
         """Return the part of a session that is worth reading and no note covers; None where there is none."""

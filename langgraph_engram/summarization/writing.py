@@ -51,8 +51,6 @@ def _utterance_of(record: Record) -> tuple[str, int]:
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
-QUOTED = "quoted"
-"""The name in the ledger of what no model wrote."""
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
 """The number of an item of a list; it says nothing."""
 TASK = re.compile(r"\b(?:new|earlier)\s+memor(?:y|ies)\b", re.IGNORECASE)
@@ -83,11 +81,11 @@ class SynthesisWriter:
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
     def write(self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob]) -> WrittenSyntheses:
-        """Return a synthesis for each job that could be written; quotes where the model has shown that it cannot."""
+        """Return a synthesis for each job that could be written; quotes where rules write."""
         if not jobs:
             return WrittenSyntheses()
         questions = [self._question(index, job) for job in jobs]
-        results = self._ask(questions)
+        results = self.model.ask_all(questions)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
         for job, question, result in zip(jobs, questions, results, strict=True):
             text, quoted = self._text(question, result)
@@ -100,17 +98,10 @@ class SynthesisWriter:
         history = history_of(index, job.records, self.seeds)
         return WriteSynthesis(tuple(job.records), tuple(history), self.settings.max_words)
 
-    def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
-        can_write = not self.model.capability.is_lacking
-        if self.settings.method == "written" or (self.settings.method == "auto" and can_write):
-            return self.model.ask_all(questions)
-        usage = UsageEntry(node="", model=QUOTED)
-        return [LLMResult(extractive_narrative(question), usage, by_rule=True) for question in questions]
-
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
         """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
-        is_verified = self.verify and self.settings.method != "written" and not result.by_rule
+        is_verified = self.verify and not result.by_rule
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
         if not fault:
             return text, result.by_rule

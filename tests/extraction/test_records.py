@@ -160,14 +160,7 @@ def test_ids_follow_from_event_and_content():
     assert elsewhere.record_id != first.record_id
 
 
-@pytest.mark.parametrize(
-    ("noted", "kept"),
-    [
-        ({"lasting": "decision", "significance": 3}, ("decision", 3)),
-        ({"lasting": "goal"}, ("goal", USUAL_SIGNIFICANCE)),
-        ({"significance": 1}, (None, 1)),
-    ],
-)
+@pytest.mark.parametrize(("noted", "kept"), [({"lasting": "goal"}, ("goal", USUAL_SIGNIFICANCE)), ({}, (None, 0))])
 def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
     """It has the usual significance."""
     (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
