@@ -188,7 +188,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def improve(
         self, user_id: str, *, budget: int | None = None, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
-        """Have the model read what was written without one, for so many tokens (docs/guides/writing.md)."""
+        """Have the model read what was written without one, for so many tokens (docs/decisions/0026)."""
         scope = self._scope(user_id, tenant, agent_id)
         if not (chooser := Chooser.of(self.model, self.settings, self.store.encoder)):
             raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
