@@ -15,7 +15,6 @@ from langgraph_engram.pending import (
     sessions_to_synthesize,
     turns_of,
 )
-from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import PendingTask, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
@@ -53,7 +52,9 @@ class Synthesize:
         scope, run_id = state["request"].scope, state["run_id"]
         index, pending = self.store.index(scope), self.store.pending_tasks(scope)
         sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
-        readings, usage = self._read(state, index, sessions)
+        asked = {task.session_id for task in state["tasks"] if task.step == CHOOSE}
+        chooser = self.chooser
+        readings, usage = chooser.read(index, chooser.due(index, sessions, asked)) if chooser else ([], [])
         jobs = self.scheduler.jobs(index, sessions)
         writer = SynthesisWriter(self.model, self.settings, self.seeds, self.verify)
         written = writer.write(index, scope.key, jobs)
@@ -66,17 +67,6 @@ class Synthesize:
         decisions = [*state.get("decisions", []), *overlay.decisions]
         usage = [*usage, *written.usage]
         return {"synthesis_ids": ids, "decisions": decisions, "failures": failures, "usage": usage}
-
-    def _read(
-        self, state: WriteState, index: ScopeIndex, sessions: Sequence[str]
-    ) -> tuple[list[Reading], list[UsageEntry]]:
-        """Return what the model says of sessions that ended; those that are asked for it reads however short."""
-        asked = {task.session_id for task in state["tasks"] if task.step == CHOOSE}
-        parts = self.chooser.due(index, sessions, asked) if self.chooser else []
-        if not (self.chooser and parts):
-            return [], []
-        readings, usage = self.chooser.read(index, parts)
-        return readings, [usage]
 
     def _commit(
         self,

@@ -101,6 +101,8 @@ class Overlay:
         for choice in choices:
             cited = [numbered[number] for number in choice.numbers if number in numbered]
             for position, record in enumerate(self._records_of(part, cited, choice.content)):
+                if record.status != "active":
+                    continue
                 self.records[record.record_id] = record.model_copy(
                     update={
                         "lasting": choice.lasting if own.issuperset(record.source_turn_ids[-1:]) else None,
@@ -111,10 +113,9 @@ class Overlay:
                 )
 
     def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
-        """Yield the active records of some sentences: those that rules wrote, or one of other words."""
+        """Yield the records of some sentences: those that rules wrote, or one of other words."""
         if content and cited:
-            made = self._written(part, cited, content)
-            yield from (self._current(record) for record in made if record.status == "active")
+            yield from map(self._current, self._written(part, cited, content))
             return
         for sentence in cited:
             said = sentence.resolved.casefold()
@@ -134,11 +135,11 @@ class Overlay:
         return verify_records(made, self.index, events, [prompt], self.settings)
 
     def _current(self, record: Record) -> Record:
-        """Return a record as it stands now, or what took its place."""
-        stored = self.index.records.get(record.record_id)
-        return (
-            self.records.get(record.record_id) or (stored and self.index.records.successor(stored)) or stored or record
-        )
+        """Return a record as it stands now, or what it was merged into."""
+        stored = self.index.records.get(record.record_id) or record
+        if stored.status == "merged":
+            stored = self.index.records.successor(stored) or stored
+        return self.records.get(stored.record_id, stored)
 
     def _note(self, part: SessionPart, said: str, spent: Spent) -> Synthesis:
         """Return the note of a session, without sentences of numbers that nobody said; quotes where nothing is left."""

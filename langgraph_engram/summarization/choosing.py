@@ -144,7 +144,7 @@ class Chooser:
         """Return the tokens of a part as it is shown."""
         return count_tokens(ChooseStatements((part.turns,), 0).render()[1].text)
 
-    def read(self, index: ScopeIndex, parts: Sequence[SessionPart]) -> tuple[list[Reading], UsageEntry]:
+    def read(self, index: ScopeIndex, parts: Sequence[SessionPart]) -> tuple[list[Reading], list[UsageEntry]]:
         """Return what the model says of the parts, a call for as much as fits, each told of the names before it."""
         readings: list[Reading] = []
         results: list[LLMResult[str]] = []
@@ -158,7 +158,7 @@ class Chooser:
                 waiting = [[part] for part in batch] + waiting
             else:
                 readings.append(self._reading(batch, question, result))
-        return readings, entry_of("choose", results)
+        return readings, [entry_of("choose", results)] if results else []
 
     def _is_worth_reading(self, records: Iterable[Record]) -> bool:
         """Return whether anything lasts, as far as rules can tell."""
