@@ -148,3 +148,12 @@ def test_of_nobody_there_is_nothing_to_forget(two_turns):
     code, out, _ = two_turns("forget", "--user", "nobody", "--yes")
 
     assert (code, out.strip()) == (0, "nothing to forget: nothing of it is stored")
+
+
+def test_what_was_written_free_is_improved_by_a_model_alone(two_turns):
+    """Rules have nothing to add; `status` tells what writing has cost."""
+    code, _, problem = two_turns("improve", "--user", "ana", "--budget", "500", "--model", "rules")
+
+    assert code == 2
+    assert "model=" in problem
+    assert "0 calls, 0 tokens, 0 session notes" in two_turns("status", "--user", "ana")[1]
