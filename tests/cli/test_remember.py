@@ -67,10 +67,10 @@ def test_nothing_pending_needs_no_retry(remembered, tmp_path):
 
 @pytest.fixture
 def cut_off(engram, file, monkeypatch):
-    """A command line whose user Ana was remembered while her model could not be reached."""
+    """A command line whose user Ana was remembered while the model that extracts could not be reached."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    return engram, engram("remember", file, "--user", "ana", "--model", "openai:none", "--json")
+    return engram, engram("remember", file, "--user", "ana", "--model", "openai:none", "--preset", "dimmem", "--json")
 
 
 def test_a_model_out_of_reach_fails_the_command(cut_off):
