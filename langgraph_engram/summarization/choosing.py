@@ -192,9 +192,10 @@ class Chooser:
         said = sum(count_tokens(turn.text) for part in batch for turn in part.turns)
         chosen = [choice for reading in readings for choice in reading.choices]
         named: list[Record | Choice] = [*index.records.in_slots_and_sets(), *chosen]
+        shown = sum(len(part.records) for part in batch)
         return ChooseStatements(
             tuple(part.turns for part in batch),
-            max(FEWEST_CHOICES, said // TOKENS_A_CHOICE),
+            max(FEWEST_CHOICES, min(said // TOKENS_A_CHOICE, shown // 2)),
             _newest([statement.slot for statement in named]),
             _newest([name for statement in named for name in statement.sets]),
         )
