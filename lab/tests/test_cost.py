@@ -39,7 +39,7 @@ def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_costs_of_nodes_add_up_to_the_whole(locomo_file, open_memory, preset):
-    """Calls and tokens by node are all there is, turns and sessions those of the file; so little, `engram` reads later."""
+    """Calls and tokens by node are all there is, turns and sessions those of the file; `engram` reads more at once."""
     report = run_cost(locomo_file, open_memory(preset))
 
     written = report["usage"]["write"]
