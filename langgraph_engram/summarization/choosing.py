@@ -16,7 +16,7 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.extraction.batching import as_read
 from langgraph_engram.extraction.lasting import THRESHOLD
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, entry_of
-from langgraph_engram.prompts.choose_statements import Choice, ChooseStatements, read_choices
+from langgraph_engram.prompts.choose_statements import OUTLINE_CHARACTERS, Choice, ChooseStatements, read_choices
 from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.schema import MOST_SIGNIFICANT, Record, Spent, Turn
 from langgraph_engram.segmentation.events import buffers
@@ -29,6 +29,8 @@ FEWEST_TOKENS = 900
 """Tokens from which sessions that are over are read; fewer wait for the next."""
 MOST_WAITING = 20
 """Sessions that wait, at most."""
+TURN_TOKENS = 6
+"""Tokens of what stands around a turn: its speaker, and the numbers of its sentences."""
 TOKENS_A_CHOICE = 130
 """Tokens of what was said in which one statement is chosen at most."""
 FEWEST_CHOICES = 4
@@ -141,8 +143,9 @@ class Chooser:
         return SessionPart(session_id, tuple(as_read(turns, self.settings)), tuple(records))
 
     def tokens(self, part: SessionPart) -> int:
-        """Return the tokens of a part as it is shown."""
-        return count_tokens(ChooseStatements((part.turns,), 0).render()[1].text)
+        """Estimate the tokens of a part as it is shown: an assistant's replies by their outlines."""
+        shown = (turn.said[:OUTLINE_CHARACTERS] if turn.role == "assistant" else turn.said for turn in part.turns)
+        return sum(count_tokens(text) + TURN_TOKENS for text in shown)
 
     def read(self, index: ScopeIndex, parts: Sequence[SessionPart]) -> tuple[list[Reading], list[UsageEntry]]:
         """Return what the model says of the parts, a call for as much as fits, each told of the names before it."""
