@@ -34,8 +34,8 @@ MOST_SETS = 3
 MOST_NAME_WORDS = 5
 """Words of the name of a slot or a set."""
 CHOSEN = re.compile(
-    r"^[\s*•-]*\[?(?P<numbers>\d+(?:\s*[,;&+]\s*\d+)*)\]?[\s:.|,-]+(?P<kind>[a-z_]+)[\s|:,]*(?P<significance>[0-3])\b"
-    r"\s*\|?(?P<rest>.*)$",
+    r"^[\s*•-]*\[?(?P<numbers>\d+(?:\s*[,;&+]\s*\d+)*)\]?[\s:.|,-]+(?P<kind>failed.attempt|[a-z]+)[\s|:,]*"
+    r"(?P<significance>[0-3])\b\s*\|?(?P<rest>.*)$",
     re.IGNORECASE,
 )
 NOTE = re.compile(r"^[\s*•-]*note\s*\[?(?P<session>\d+)\]?\s*[:.-]\s*(?P<text>\S.*)$", re.IGNORECASE)
@@ -132,7 +132,7 @@ def read_choices(reply: str) -> tuple[list[Choice], dict[int, str]]:
 
 
 def _choice(chosen: re.Match[str]) -> Choice:
-    kind = chosen["kind"].casefold()
+    kind = re.sub(r"\W", "_", chosen["kind"].casefold())
     slot, sets, content = [*chosen["rest"].split("|", 2), "", "", ""][:3]
     return Choice(
         list(dict.fromkeys(map(int, re.findall(r"\d+", chosen["numbers"])))),
