@@ -1,4 +1,7 @@
-"""Hooks of the site: the reference of commands is made of their help, and files outside of `docs/` are named."""
+"""Hooks of the site: references are made of help and docstrings, and files outside of `docs/` are named.
+
+In a clone each page of a reference is a table that can be read as it is; the whole stands behind it on the site.
+"""
 
 import re
 from contextlib import suppress
@@ -8,20 +11,27 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from langgraph_engram import HOMES
 from langgraph_engram.cli.main import APP
 
-MARK = "<!-- commands -->"
+COMMANDS, REFERENCE = "<!-- commands -->", "<!-- reference -->"
 OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:examples|langgraph_engram|tests|lab)/[^)]*|[A-Z]+\.md)\)")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Fill in the commands, and name files of the repository instead of linking to them."""
-    return OUTSIDE.sub(_named, markdown).replace(MARK, commands())
+    """Fill in commands and docstrings, and name files of the repository instead of linking to them."""
+    return OUTSIDE.sub(_named, markdown).replace(COMMANDS, commands()).replace(REFERENCE, docstrings())
 
 
 def _named(link: re.Match[str]) -> str:
     text, path = link.groups()
     return f"`{path}`" if path.endswith(text) else f"{text} (`{path}`)"
+
+
+def docstrings() -> str:
+    """Return what makes mkdocstrings show each public name; of the errors, all."""
+    named = (home if name == "EngramError" else f"{home}.{name}" for name, home in HOMES.items())
+    return "\n\n".join(f"::: {name}" for name in named)
 
 
 def commands() -> str:

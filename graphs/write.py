@@ -26,7 +26,7 @@ from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.report_run import ReportRun
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
@@ -130,7 +130,7 @@ def build_write_graph(
     told = parts.scheduler, parts.seeds, settings.verify.enabled, parts.chooser
     synthesize = Synthesize(store, model, settings.synthesis, *told)
     graph.add_node("synthesize", synthesize)
-    graph.add_node("report_run", report_run)
+    graph.add_node("report_run", ReportRun(store))
     graph.begin_at("receive")
     graph.add_conditional_edges("receive", after_receive)
     graph.add_edge("segment", "extract")

@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 
+from langgraph_engram.branches import followed_turns, linked_turns, said_in, with_turns
+from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import PendingTask, Turn, make_id, unnamed_session_id
@@ -62,13 +65,25 @@ def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
         sent.setdefault(message.session_id or named, []).append(message)
     if len(sent) < 2:
         return {next(iter(sent), named): request}
-    return {session_id: request.model_copy(update={"messages": own}) for session_id, own in sent.items()}
+    return {
+        session_id: request.model_copy(
+            update={"messages": own, "thread": request.thread if session_id == request.session_id else None}
+        )
+        for session_id, own in sent.items()
+    }
+
+
+def followed_by_run(sessions: Mapping[str, RememberRequest], index: ScopeIndex) -> list[Turn]:
+    """Return the stored turns that the threads of a run's sessions no longer hold, or hold again."""
+    followed = (followed_turns(index, name, sent.messages, sent.thread) for name, sent in sessions.items())
+    return list(chain.from_iterable(followed))
 
 
 def turns_of_run(
     run_id: str, sessions: Mapping[str, RememberRequest], index: ScopeIndex, pending: Sequence[PendingTask]
 ) -> list[list[Turn]]:
     """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new."""
+    index = with_turns(index, followed_by_run(sessions, index))
     begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
     return [[*begun[name], *new_turns(sent, name, index, begun[name])] for name, sent in sessions.items()]
 
@@ -82,20 +97,55 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     word alone is known only at the very end of the session, because a call may be sent again. System messages stand
     outside of this order, since agents put them before whatever part of a history they send: one is new where the
     session does not hold it yet. A run that was cut off goes on as if the session still ended with what it had `begun`.
+    A message that is stored with another text is a turn of its own, which takes the place of the stored one.
     """
-    stored = index.session_turns(session_id)
-    if _is_known_span(stored, request.messages):
+    whole = sorted(index.turns.in_session(session_id), key=lambda turn: turn.seq)
+    stored = [turn for turn in whole if turn.withdrawn is None]
+    edits = _edits(request, whole)
+    if not edits and _is_known_span(stored, request.messages):
         return []
     seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
-    known_ids = {turn.external_id for turn in stored}
-    fresh: list[Message] = []
+    known_ids = {turn.external_id for turn in whole}
+    fresh = list(edits)
     for message in _following(seen, request.messages):
         if message.external_id is None or message.external_id not in known_ids:
             fresh.append(message)
         known_ids.add(message.external_id)
-    start = stored[-1].seq + 1 if stored else 0
+    start = whole[-1].seq + 1 if whole else 0
     now = _after(stored)
-    return [_turn(message, request, session_id, seq, now) for seq, message in enumerate(fresh, start=start)]
+    edited = {message.external_id for message in edits}
+    turns = [
+        _turn(message, request, session_id, seq, now, is_edit=message.external_id in edited)
+        for seq, message in enumerate(fresh, start=start)
+    ]
+    return linked_turns(turns, index, session_id, request.thread)
+
+
+def _edits(request: RememberRequest, stored: Sequence[Turn]) -> list[Message]:
+    """Return the messages that are stored with another text, each once; an error where one id names two messages."""
+    roles = {turn.external_id: turn.role for turn in stored if turn.external_id is not None}
+    known = {(turn.external_id, said_in(turn)) for turn in stored}
+    said: dict[str, Message] = {}
+    for message in request.messages:
+        if message.external_id is not None:
+            first = said.setdefault(message.external_id, message)
+            if said_in(first) != said_in(message):
+                raise InvalidMessages(
+                    f"two messages have the id {message.external_id!r} and other words each: give each an id of its own"
+                )
+    threaded = {message.external_id: message for message in (request.thread.messages if request.thread else ())}
+    edits = [
+        message
+        for name, message in (threaded | said).items()
+        if name in roles and (name, said_in(message)) not in known
+    ]
+    for message in edits:
+        if (role := roles[message.external_id or ""]) != message.role:
+            raise InvalidMessages(
+                f"message {message.external_id!r} was said as {role!r}, and is edited as {message.role!r}: "
+                f"send it under an id of its own"
+            )
+    return edits
 
 
 def _after(stored: Sequence[Turn]) -> datetime:
@@ -125,23 +175,22 @@ def _overlap(stored: Sequence[Turn], sent: Sequence[Message]) -> int:
 def _is_known_span(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
     """Return whether all messages stand in a stored session, in its order, at times that only one turn has."""
     counts = Counter(turn.said_at for turn in stored)
-    seq_of = {(_content(turn), turn.said_at): turn.seq for turn in stored if counts[turn.said_at] == 1}
-    found = [seq_of.get((_content(message), message.said_at), -1) for message in sent]
+    seq_of = {(said_in(turn), turn.said_at): turn.seq for turn in stored if counts[turn.said_at] == 1}
+    found = [seq_of.get((said_in(message), message.said_at), -1) for message in sent]
     return -1 not in found and found == sorted(set(found))
 
 
 def _is_same(turn: Turn, message: Message) -> bool:
     if turn.external_id is not None and message.external_id is not None:
         return turn.external_id == message.external_id
-    return _content(turn) == _content(message) and message.said_at in (None, turn.said_at)
+    return said_in(turn) == said_in(message) and message.said_at in (None, turn.said_at)
 
 
-def _content(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
-    return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
-
-
-def _turn(message: Message, request: RememberRequest, session_id: str, seq: int, now: datetime) -> Turn:
-    identity = (message.external_id,) if message.external_id is not None else (seq, *_content(message))
+def _turn(
+    message: Message, request: RememberRequest, session_id: str, seq: int, now: datetime, *, is_edit: bool
+) -> Turn:
+    content = said_in(message)
+    identity = (seq, *content) if message.external_id is None else (message.external_id, *(content if is_edit else ()))
     return Turn(
         turn_id=make_id(request.scope.key, session_id, *identity),
         session_id=session_id,

@@ -28,8 +28,7 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
-from langgraph_engram.llm.chat import ChatSettings
-from langgraph_engram.llm.factory import open_model
+from langgraph_engram.llm.chat import ChatSettings, open_model
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import Settings, StorageSettings, Writer
@@ -64,20 +63,20 @@ def with_writer(settings: Settings, writer: Writer | None) -> Settings:
     return changed(settings, "extract", writer=writer) if writer else settings
 
 
-def _of_kind(name: str, value: T | None, kind: type[T]) -> T | None:
-    if value is not None and not isinstance(value, kind):
-        raise InvalidSetting(f"{name} is {value!r}: pass a {kind.__name__} of {kind.__module__}")
+def _of_type(name: str, value: T | None, expected: type[T]) -> T | None:
+    if value is not None and not isinstance(value, expected):
+        raise InvalidSetting(f"{name} is {value!r}: pass a {expected.__name__} of {expected.__module__}")
     return value
 
 
-def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
+def _validated(expected: type[M], values: dict[str, object], variable: str) -> M:
     try:
-        return kind.model_validate(values)
+        return expected.model_validate(values)
     except ValidationError as error:
         wrong = problems_in(error)
         raise InvalidSetting(
             f"{variable}, or the table of engram.toml that stands for it, does not fit the settings ({wrong}): see "
-            f"{kind.__module__}.{kind.__name__}"
+            f"{expected.__module__}.{expected.__name__}"
         ) from error
 
 
@@ -122,14 +121,14 @@ def resolve(
     return Configuration(
         store=str(store or environment.get("ENGRAM_STORE") or DEFAULT_STORE),
         model=model or environment.get("ENGRAM_MODEL") or "rules",
-        settings=_of_kind("settings", settings, Settings) or overridden(named, environment.get(SETTINGS_VARIABLE, "")),
+        settings=_of_type("settings", settings, Settings) or overridden(named, environment.get(SETTINGS_VARIABLE, "")),
         encoder=encoder or environment.get("ENGRAM_ENCODER") or None,
     )
 
 
 def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str] = os.environ) -> ChatSettings:
     """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults."""
-    if given := _of_kind("chat", chat, ChatSettings):
+    if given := _of_type("chat", chat, ChatSettings):
         return given
     named = _read(environment.get(CHAT_VARIABLE, ""), CHAT_VARIABLE, CHAT_EXAMPLE)
     return _validated(ChatSettings, named, CHAT_VARIABLE)
@@ -144,7 +143,7 @@ def open_store_and_checkpointer(
     choice: Configuration, settings: StorageSettings, given: BaseCheckpointSaver[str] | None
 ) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
     """Open a store and, where none is given, a checkpointer of its own; neither stays open where one fails."""
-    own = _of_kind("checkpointer", given, BaseCheckpointSaver) is None
+    own = _of_type("checkpointer", given, BaseCheckpointSaver) is None
     opened = open_store(choice.store, open_encoder(choice.encoder), settings=settings)
     try:
         return opened, open_checkpointer(choice.store) if own else None

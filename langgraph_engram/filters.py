@@ -34,18 +34,18 @@ from langgraph_engram.schema import (
 Filters = dict[str, Scalar | list[Scalar] | dict[str, Scalar | list[Scalar]]]
 """Conditions by key: a value, or values by operator."""
 METADATA = "metadata."
-KINDS: dict[type[Frozen], str] = {Turn: "turn", Event: "event", Boundary: "boundary", Synthesis: "synthesis"}
+ITEM_KINDS: dict[type[Frozen], str] = {Turn: "turn", Event: "event", Boundary: "boundary", Synthesis: "synthesis"}
 """What is of a kind other than those of records."""
 DAY_FIELDS = ("mentioned_at", "said_at", "started_at", "at", "window_start")
 CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": (*get_args(RecordKind), *KINDS.values()),
+    "kind": (*get_args(RecordKind), *ITEM_KINDS.values()),
     "type": get_args(MemoryType),
     "lasting": get_args(Lasting),
     "status": (*get_args(RecordStatus), "open", "closed", "stale"),
 }
 """The values of the keys that have few."""
 FIELDS: dict[str, Callable[[Any], str | None]] = {
-    "kind": lambda item: KINDS.get(type(item)) or item.kind,
+    "kind": lambda item: ITEM_KINDS.get(type(item)) or item.kind,
     "type": lambda item: getattr(item, "memory_type", None),
     "lasting": lambda item: getattr(item, "lasting", None),
     "status": lambda item: getattr(item, "status", None),

@@ -70,15 +70,12 @@ def show(
     index = store.index(scope)
     matches = Matches(index, conditions)
     if kind == "profile":
-        records = profile_of(index, PROFILE_TOKENS).records
+        records = profile_of(index.as_of(None), PROFILE_TOKENS).records
         return [item for item in records if matches.records[index.records.position(item.record_id)]][:limit]
     items: KindIndex[Any] = getattr(index, kind)
-    order = items.order()
-    if kind in ("turns", "records"):
-        order = order[(matches.turns if kind == "turns" else matches.records)[order]]
-        chosen = [items.items[position] for position in order]
-    else:
-        chosen = [items.items[position] for position in order if matches.has(items.items[position])]
+    by_column = kind in ("turns", "records")
+    fulfils = getattr(matches, kind) if by_column else [matches.has(item) for item in items.items]
+    chosen = [items.items[position] for position in items.order() if fulfils[position]]
     return chosen[-limit if limit else 0 :]
 
 
@@ -179,7 +176,7 @@ def _require_editable(record: Record, content: str) -> None:
             "a record needs a text, or is forgotten", command="`engram forget --record RECORD_ID --user USER`"
         )
     check_size(content, ())
-    if record.is_passage:
+    if record.is_chunk:
         raise InvalidInput(f"record {record.record_id!r} is a passage of a message, word for word: it cannot be edited")
     if record.status != "active":
         instead = f": {record.superseded_by!r} took its place" if record.superseded_by else ""
@@ -196,16 +193,16 @@ def _as_edited(made: Record, record_id: str) -> Record:
     return made.model_copy(update={**silent, "record_id": record_id, "keywords": keywords})
 
 
-def _commit(store: Store, scope: Scope, changes: Changes, told: Sequence[Record], run_id: str, reason: str) -> int:
+def _commit(store: Store, scope: Scope, changes: Changes, changed: Sequence[Record], run_id: str, why: str) -> int:
     """Commit records and decisions, after the syntheses that tell of some; return how many are stale, and pending.
 
     Any of it can be repeated. Were records written first, a repeated call would find them changed already, and leave
     the syntheses as they are.
     """
     index = store.index(scope)
-    stale = [found for found in changed_syntheses(index, told) if found.status == "stale"]
+    stale = [found for found in changed_syntheses(index, changed) if found.status == "stale"]
     covered = ([*filter(None, map(index.records.get, synthesis.covered_record_ids))] for synthesis in stale)
-    tasks = pending_tasks_for(run_id, "synthesize", [(cited_turns(index, records), reason) for records in covered])
+    tasks = pending_tasks_for(run_id, "synthesize", [(cited_turns(index, records), why) for records in covered])
     if stale:
         store.commit(scope, Changes(syntheses=stale, pending_tasks=tasks))
     store.commit(scope, changes)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
-Label = TypeVar("Label", bound=str)
 TERM = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 START = "^"
 """Stands before the first word."""
@@ -25,7 +24,7 @@ MAX_LOG_ODDS = 30.0
 
 
 @dataclass(frozen=True)
-class LogisticModel:
+class LogisticRegression:
     """The probability that something holds, given its features."""
 
     features: tuple[str, ...]
@@ -36,7 +35,7 @@ class LogisticModel:
 
     @classmethod
     def load(cls, features: tuple[str, ...], package: str, file: str) -> Self:
-        """Return the model whose weights a package ships as JSON."""
+        """Return the regression whose weights a package ships as JSON."""
         return cls(features, **_stored(package, file))
 
     def probability(self, rows: Numbers) -> Numbers:
@@ -49,34 +48,26 @@ class LogisticModel:
 
 
 @dataclass(frozen=True)
-class TextClassifier(Generic[Label]):
-    """A regression for each label, over the same features of a text."""
+class TextClassifier:
+    """A regression for each of some labels, over the same features of a text."""
 
-    models: Mapping[Label, LogisticModel]
-    thresholds: Mapping[Label, float]
+    regressions: Sequence[LogisticRegression]
 
     @classmethod
-    def load(cls, thresholds: Mapping[Label, float], package: str, file: str) -> Self:
+    def load(cls, labels: Sequence[str], package: str, file: str) -> Self:
         """Return the classifier of these labels whose weights a package ships as JSON."""
         stored = _stored(package, file)
-        models = {label: LogisticModel(tuple(stored[label]["weights"]), **stored[label]) for label in thresholds}
-        return cls(models, thresholds)
+        return cls([LogisticRegression(tuple(stored[label]["weights"]), **stored[label]) for label in labels])
 
     def probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> Numbers:
         """Return the probability that each text has each label, by unit vectors of shape (len(texts), d)."""
         features = features_of(texts, vectors, self.terms)
-        return np.stack([model.probability(features) for model in self.models.values()], axis=1)
-
-    def classify(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[Label | None]:
-        """Return the likeliest label of each text or None, by unit vectors of shape (len(texts), d)."""
-        labels = list(self.models)
-        likeliest = [(labels[row.argmax()], row.max()) for row in self.probabilities(texts, vectors)]
-        return [label if probability >= self.thresholds[label] else None for label, probability in likeliest]
+        return np.stack([regression.probability(features) for regression in self.regressions], axis=1)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The words and pairs of words among the features; the columns of the embedding have numbers for names."""
-        return tuple(name for name in next(iter(self.models.values())).features if not name.isdigit())
+        return tuple(name for name in self.regressions[0].features if not name.isdigit())
 
 
 def terms_of(text: str) -> set[str]:

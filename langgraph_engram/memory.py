@@ -26,7 +26,7 @@ from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
-from langgraph_engram.formats.messages import Messages, Session, to_messages
+from langgraph_engram.formats.messages import Messages, Session, to_messages, to_thread
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
@@ -52,8 +52,9 @@ from langgraph_engram.results import (
 )
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
-from langgraph_engram.schema import Metadata, Record, Scope
+from langgraph_engram.schema import Branches, Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings, Writer
+from langgraph_engram.state import Thread
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.summarization.choosing import IMPROVE_TOKENS, Chooser
 from langgraph_engram.tracing import Tracer
@@ -125,19 +126,24 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         agent_id: str | None = None,
         close_session: bool = False,
         metadata: Metadata | None = None,
+        thread: Messages | Thread | None = None,
     ) -> Receipt:
         """Remember messages. Messages that are known are not stored again.
 
         A whole history of the session may be sent, or only its newest messages: they are aligned with the stored end of
         the session, and what follows is new. A text that was said before is another turn ("ok" after "ok", "fine"),
         unless it is the last turn stored: then the call counts as sent again. Messages with an `external_id` or a time
-        of their own are recognised at any position, and so are system messages.
+        of their own are recognised at any position, and so are system messages. A known `external_id` with another text
+        is an edit: from then on what was said before is recalled no more.
 
         Args:
             messages: LangChain messages, or mappings with role and content or with speaker and text; oldest first.
             session_id: The conversation they belong to; by default, each call is a new conversation.
             close_session: Whether the conversation ends here.
             metadata: A flat dict that `filters` can ask for, kept with the turns that are new and their records.
+            thread: The whole thread of a graph as its checkpointed state holds it, such as `state["messages"]`: what is
+                stored of the session and the thread no longer holds, removed or on a branch that it left, is recalled
+                no more, until the thread holds it again (docs/explanation/threads.md). Messages keep their ids.
 
         Returns:
             Counts of what was stored, known, quarantined and left pending, and the usage.
@@ -148,9 +154,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
                 that never held a vector nothing waits: send it again.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        said = to_messages(messages)
-        request = remember_request(scope, said, session_id, close_session=close_session, metadata=metadata)
-        return self._writes.remember(request)
+        followed = None if thread is None else to_thread(thread)
+        said = to_messages(messages, with_ids=thread is not None)
+        options: dict[str, Any] = {"close_session": close_session, "metadata": metadata, "thread": followed}
+        return self._writes.remember(remember_request(scope, said, session_id, **options))
 
     def remember_sessions(
         self,
@@ -188,7 +195,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def improve(
         self, user_id: str, *, budget: int | None = None, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
-        """Have the model read what was written without one, for so many tokens (docs/decisions/0026)."""
+        """Have the model read what was written without one, for so many tokens (docs/decisions/0027)."""
         scope = self._scope(user_id, tenant, agent_id)
         if not (chooser := Chooser.of(self.model, self.settings, self.store.encoder)):
             raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
@@ -207,6 +214,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         limit: int | None = None,
         select: bool = False,
         thread: Sequence[Any] = (),
+        branches: Branches = "current",
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Recollection:
@@ -227,6 +235,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             select: Whether the model selects what bears on a message, in one call over short lines; a question, and a
                 message on which nothing bears, costs no call. Without, no model is asked.
             thread: Messages before the query, or their texts, oldest first: "and for Friday?" is read with them.
+            branches: "all" to find as well what was said on branches that their threads abandoned.
 
         Returns:
             Evidence, best first, as far as it is relevant and fits the budget; no answer. An idle message ("thanks",
@@ -239,7 +248,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         if select:
             self.require_selector("select=True")
         asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "select": select, "thread": thread}
-        return self._reads.search(recall_request(query, scope, "search", budget, stop=stop, limit=limit, **asked))
+        options: dict[str, Any] = {"stop": stop, "limit": limit, "branches": branches}
+        return self._reads.search(recall_request(query, scope, "search", budget, **asked, **options))
 
     @property
     def selects(self) -> bool:
@@ -260,6 +270,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
         filters: Filters | None = None,
+        branches: Branches = "current",
         tenant: str = "default",
         agent_id: str | None = None,
         answer_style: AnswerStyle | None = None,
@@ -277,6 +288,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
         asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
+        asked["branches"] = branches
         scope = self._scope(user_id, tenant, agent_id)
         return self._reads.recall(recall_request(query, scope, "recall", budget, **asked))
 
@@ -289,6 +301,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
         filters: Filters | None = None,
+        branches: Branches = "current",
         tenant: str = "default",
         agent_id: str | None = None,
         answer_style: AnswerStyle | None = None,
@@ -300,6 +313,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
         asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
+        asked["branches"] = branches
         scope = self._scope(user_id, tenant, agent_id)
         yield from self._reads.stream(recall_request(query, scope, "recall", budget, **asked))
 
@@ -311,7 +325,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         The text quotes it within the budget of tokens under a heading for each kind, one statement a line with its day
         and the beginning of its id, the most significant and newest of each kind first.
         """
-        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
+        index = self.store.index(self._scope(user_id, tenant, agent_id)).as_of(None)
+        return profile_of(index, check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
         """Return a record, whatever its status, by its id or the first characters of it, at least four."""

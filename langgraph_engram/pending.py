@@ -3,7 +3,8 @@
 A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
 written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason. A run
 whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone,
-and only who has that checkpoint can go on. What is being forgotten stands at "forget" until nothing of it is left.
+and only who has that checkpoint can go on. What is being forgotten stands at "forget" until nothing of it is left. A
+file stands at "load" until all of it is stored, and no other step is done before.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,9 +20,11 @@ CHOOSE = "choose"
 """The step of a task whose session a model is to read."""
 FORGET = "forget"
 """The step of a task whose turns, or whose record, are being erased: no run of a graph does it."""
+LOAD = "load"
+"""The step of a task whose run is the path of an exported file: loading it again does it."""
 
 
-def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
+def pending_task(run_id: str, turns: Sequence[Turn], step: str, explanation: str) -> PendingTask:
     """Return a task for turns whose later steps are not done. The same run, step and turns give the same id."""
     ids = [turn.turn_id for turn in turns]
     return PendingTask(
@@ -30,28 +33,33 @@ def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> 
         session_id=turns[0].session_id,
         turn_ids=ids,
         step=step,
-        reason=reason,
+        reason=explanation,
         since=datetime.now(UTC),
     )
 
 
-def pending_tasks_by_session(run_id: str, turns: Iterable[Turn], step: str, reason: str) -> list[PendingTask]:
+def pending_tasks_by_session(run_id: str, turns: Iterable[Turn], step: str, explanation: str) -> list[PendingTask]:
     """Return a task for the turns of each session."""
     by_session: dict[str, list[Turn]] = {}
     for turn in turns:
         by_session.setdefault(turn.session_id, []).append(turn)
-    return [pending_task(run_id, of_session, step, reason) for of_session in by_session.values()]
+    return [pending_task(run_id, of_session, step, explanation) for of_session in by_session.values()]
 
 
 def pending_tasks_for(run_id: str, step: str, failed: Iterable[tuple[Sequence[Turn], str]]) -> list[PendingTask]:
     """Return the tasks that failed questions of a step leave: for each, its turns and why it failed."""
-    tasks = [pending_task(run_id, turns, step, reason) for turns, reason in failed if turns]
+    tasks = [pending_task(run_id, turns, step, explanation) for turns, explanation in failed if turns]
     return list({task.pending_id: task for task in tasks}.values())
 
 
 def tasks_of_runs(tasks: Iterable[PendingTask]) -> list[PendingTask]:
     """Return the tasks that runs of a graph do: all but those to erase something."""
     return [task for task in tasks if task.step != FORGET]
+
+
+def tasks_to_do(tasks: Sequence[PendingTask]) -> list[PendingTask]:
+    """Return the tasks that runs of a graph can do now: none where a load was cut off, lest steps are done twice."""
+    return [] if any(task.step == LOAD for task in tasks) else tasks_of_runs(tasks)
 
 
 def is_cut_off(task: PendingTask) -> bool:
@@ -64,9 +72,9 @@ def turns_of(tasks: Iterable[PendingTask], index: ScopeIndex) -> list[Turn]:
     return stored_turns(index, (turn_id for task in tasks for turn_id in task.turn_ids))
 
 
-def tasks_of_retry(pending: Iterable[PendingTask], turn_ids: set[str], index: ScopeIndex) -> list[PendingTask]:
+def tasks_of_retry(pending: Sequence[PendingTask], turn_ids: set[str], index: ScopeIndex) -> list[PendingTask]:
     """Return the tasks that a retry of turns does, without the turns that are gone."""
-    about = [task for task in tasks_of_runs(pending) if turn_ids.issuperset(task.turn_ids)]
+    about = [task for task in tasks_to_do(pending) if turn_ids.issuperset(task.turn_ids)]
     left = [(task, [turn_id for turn_id in task.turn_ids if turn_id in index.turns]) for task in about]
     return [task.model_copy(update={"turn_ids": ids}) for task, ids in left if not is_unreceived(task, index)]
 

@@ -21,9 +21,9 @@ from langgraph_engram.formats.messages import (
     shown,
     to_messages,
 )
-from langgraph_engram.schema import Metadata, Scope
+from langgraph_engram.schema import Branches, Metadata, Scope
 from langgraph_engram.settings import AnswerStyle
-from langgraph_engram.state import Message, RecallRequest, RememberRequest
+from langgraph_engram.state import Message, RecallRequest, RememberRequest, Thread
 
 MOST_THREAD = 8
 """Messages before a query that are read with it, at most."""
@@ -50,10 +50,13 @@ def remember_request(
     *,
     close_session: bool,
     metadata: Metadata | None = None,
+    thread: Thread | None = None,
 ) -> RememberRequest:
     """Return a request to remember messages, as `to_messages` gives them, with a new run id."""
     if not isinstance(close_session, bool):
         raise InvalidInput(f"close_session is {shown(close_session)}: pass True or False")
+    if thread is not None and session_id is None:
+        raise InvalidInput("a thread is followed in a session of its own: pass session_id, such as its thread_id")
     return RememberRequest(
         **dict(scope),
         session_id=None if session_id is None else check_name("session_id", session_id),
@@ -61,6 +64,7 @@ def remember_request(
         close_session=close_session,
         run_id=str(uuid4()),
         metadata=check_metadata(metadata),
+        thread=thread,
     )
 
 
@@ -84,6 +88,7 @@ def recall_request(
     limit: int | None = None,
     select: bool = False,
     thread: Sequence[object] = (),
+    branches: Branches = "current",
 ) -> RecallRequest:
     """Return a request to search or recall, with a new run id."""
     if not isinstance(query, str) or not query.strip():
@@ -96,6 +101,8 @@ def recall_request(
     if answer_style is not None and answer_style not in get_args(AnswerStyle):
         styles = ", ".join(map(repr, get_args(AnswerStyle)))
         raise InvalidInput(f"answer_style is {shown(answer_style)}: choose one of {styles}, or leave it out")
+    if branches not in get_args(Branches):
+        raise InvalidInput(f"branches is {shown(branches)}: choose 'current' or 'all'")
     return RecallRequest(
         query=check_text("query", query.strip()),
         **dict(scope),
@@ -110,6 +117,7 @@ def recall_request(
         limit=limit,
         select=select,
         thread=_check_thread(thread),
+        branches=branches,
     )
 
 

@@ -59,6 +59,12 @@ class Receipt(Frozen):
     run_id: str
     stored_turns: int = 0
     known_turns: int = 0
+    edited_turns: int = 0
+    """Stored turns that another text of the same message took the place of."""
+    withdrawn_turns: int = 0
+    """Stored turns that their thread no longer holds, removed or on an abandoned branch."""
+    restored_turns: int = 0
+    """Stored turns that their thread holds again."""
     masked: int = 0
     """Secrets masked in the messages, known ones included (`receive.secrets`)."""
     refused: int = 0
@@ -328,15 +334,8 @@ def total(entries: Iterable[UsageEntry]) -> Usage:
     for entry in entries:
         groups.setdefault((entry.node, entry.model), []).append(entry)
     by_node = [sum_of(of_node, *key) for key, of_node in groups.items()]
-    whole = sum_of(by_node)
-    return Usage(
-        calls=whole.calls,
-        prompt_tokens=whole.prompt_tokens,
-        completion_tokens=whole.completion_tokens,
-        tokens=whole.prompt_tokens + whole.completion_tokens,
-        seconds=whole.seconds,
-        by_node=by_node,
-    )
+    counts = sum_of(by_node).model_dump(include={"calls", "prompt_tokens", "completion_tokens", "seconds"})
+    return Usage(**counts, tokens=counts["prompt_tokens"] + counts["completion_tokens"], by_node=by_node)
 
 
 def sum_of(entries: Sequence[UsageEntry], node: str = "", model: str = "") -> UsageEntry:

@@ -1,30 +1,33 @@
 """Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async.
 
-Runs that wait for a person's approval are listed here, and go on with the answer.
+Runs that wait for a person's approval are listed here, and go on with the answer. What a read graph streams is turned
+into updates: its steps, and the text of its answer as it is written.
 """
 
 import logging
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from socket import gethostname
 from typing import Any, Literal, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.report_run import receipt_of
 from langgraph_engram.pending import (
     CHOOSE,
     RECEIVE,
@@ -32,17 +35,19 @@ from langgraph_engram.pending import (
     is_unreceived,
     pending_tasks_by_session,
     pending_tasks_for,
-    tasks_of_runs,
+    tasks_to_do,
 )
+from langgraph_engram.prompts.list_items import ANSWER
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
+from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
-from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
+from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState, needs_whole
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
-from langgraph_engram.streaming import stream_updates
 from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
@@ -55,6 +60,9 @@ Answer = Verdict | Mapping[str, Verdict]
 """For all decisions, or for each by its id; True approves."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
+LIGHT_ANSWER = "judge_sufficiency"
+"""The step whose text is the answer, unless it says that light memory does not suffice."""
+DEEP_ANSWER = "write_answer"
 
 
 def thread_of(run_id: str, scope: Scope) -> RunnableConfig:
@@ -97,8 +105,13 @@ class WriteRunner:
     """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
 
     def remember(self, request: RememberRequest) -> Receipt:
-        """Run a request to its end, after the runs of its scope that are under way."""
-        return self.run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
+        """Run a request to its end, after the runs of its scope that are under way; a thread as it was needs no run."""
+        request = screen(request, self.settings)
+        if request.thread and not request.messages and not request.close_session:
+            session_id, index = request.session_id or "", self.store.index(request.scope)
+            if not followed_turns(index, session_id, (), request.thread):
+                return Receipt(run_id=request.run_id)
+        return self.run(request.scope, {"request": request}, request.run_id)
 
     def remember_sessions(
         self,
@@ -133,13 +146,13 @@ class WriteRunner:
         With `skip`, tasks run one by one, those that were set aside before too, and what meets a fault is set aside.
         """
         with self.store.writing(scope):
-            tasks = tasks_of_runs(self.store.pending_tasks(scope))
+            tasks = tasks_to_do(self.store.pending_tasks(scope))
             aside = {task.run_id for task in tasks if task.set_aside}
             states = {run_id: self._state(scope, run_id) for run_id in dict.fromkeys(task.run_id for task in tasks)}
             waiting = {run_id for run_id, state in states.items() if state.interrupts}
             interrupted = [run_id for run_id, state in states.items() if state.next and run_id not in waiting | aside]
             receipts = [self._run_again(scope, None, run_id, skip=skip) for run_id in interrupted]
-            tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
+            tasks, index = tasks_to_do(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
             awaited = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
             turns: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -161,7 +174,7 @@ class WriteRunner:
         receipts = list[Receipt]()
         while (left := budget - sum(receipt.usage.tokens for receipt in receipts)) > 0:
             with self.store.writing(scope):
-                parts = chooser.worth_most(self.store.index(scope), left)
+                parts = chooser.worth_most(self.store.index(scope).as_of(None), left)
                 if not parts or chooser.model.capability.is_lacking:
                     break
                 turns = [turn for part in parts for turn in part.turns]
@@ -187,7 +200,7 @@ class WriteRunner:
             turn_ids = set(request.retry_turn_ids if request else ())
             noted = {"set_aside": True, "reason": f"set aside: {type(error).__name__}: {error}"}
             with self.store.committing(scope):
-                tasks = tasks_of_runs(self.store.pending_tasks(scope))
+                tasks = tasks_to_do(self.store.pending_tasks(scope))
                 met = [task for task in tasks if task.run_id == run_id or turn_ids.issuperset(task.turn_ids)]
                 self.store.commit(scope, Changes(pending_tasks=[task.model_copy(update=noted) for task in met]))
             return Receipt(run_id=run_id)
@@ -239,7 +252,7 @@ class WriteRunner:
             return cast(WriteOutput, done)["receipt"]
         left = cast(WriteState, self.graph.get_state(config).values)
         turn_ids = {turn_id for task in left["tasks"] for turn_id in task.turn_ids}
-        return report_run(left)["receipt"].model_copy(update={"pending": len(turn_ids)})
+        return receipt_of(left).model_copy(update={"pending": len(turn_ids)})
 
     def _note_unreceived(self, scope: Scope, run_id: str, error: EncoderUnavailable) -> None:
         """Leave tasks for what only a run's checkpoint has, unless the store has no vector yet and can hold no row."""
@@ -368,3 +381,61 @@ def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
     entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
     return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
+
+
+def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:
+    """Yield an update for each step and each chunk of the answer; one that no model wrote in chunks comes whole."""
+    answer, streamed, whole = AnswerStream(), False, False
+    for mode, content in parts:
+        if mode == "messages":
+            for update in answer.add(*content):
+                streamed = True
+                yield update
+            continue
+        for step, state in content.items():
+            whole = needs_whole(state) if state and "intent" in state else whole
+            recollection: Recollection | None = (state or {}).get("recollection")
+            if recollection and recollection.answer and not streamed:
+                yield RecallUpdate(step=step, text=recollection.answer)
+            yield RecallUpdate(step=step, recollection=recollection)
+        answer = AnswerStream(is_listed=whole)
+
+
+class AnswerStream:
+    """The text of one answer.
+
+    What may be the "I don't know" of light memory is held back, and so is the list before an answer of the whole.
+    """
+
+    def __init__(self, *, is_listed: bool = False) -> None:
+        self._held = ""
+        self._is_answer, self._is_listed = False, is_listed
+
+    def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
+        """Add the text of `message`, and yield all text that certainly belongs to the answer."""
+        step = metadata.get("langgraph_node")
+        if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
+            return
+        self._held += str(message.text)
+        if self._is_listed and step == DEEP_ANSWER:
+            if ANSWER not in self._held:
+                return
+            self._held, self._is_listed = self._held.rpartition(ANSWER)[2].lstrip(), False
+        self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
+        if self._is_answer:
+            text, self._held = _split_before_mark(self._held)
+            if text:
+                yield RecallUpdate(step=step, text=text)
+
+
+def _split_before_mark(text: str) -> tuple[str, str]:
+    """Return text without `MORE`, and apart from it an end that may turn out to begin another."""
+    text = text.replace(MORE, "")
+    begun = next((size for size in range(len(MORE) - 1, 0, -1) if text.endswith(MORE[:size])), 0)
+    return text[: len(text) - begun], text[len(text) - begun :]
+
+
+def _may_be_unknown(prefix: str) -> bool:
+    """Return whether the beginning of an answer says that it is unknown, or may continue to say so."""
+    text = prefix.strip().casefold()
+    return UNKNOWN.casefold().startswith(text) or is_unknown(text)

@@ -32,7 +32,7 @@ LASTING = "lasting"
 MOST_SIGNIFICANT = 3.0
 """The highest significance."""
 RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
-"""What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
+"""What a record is: a memory of one of these strategies, or a chunk of a long message as it was written ("passage")."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
@@ -45,6 +45,11 @@ DateOrder = Literal["day_first", "month_first"]
 Breadth = Literal["narrow", "list", "timeline", "summary"]
 """Whether a query asks for one thing, or needs the whole: all of several things (which, how many, how much in all), the
 order or development of things over time, or a summary."""
+Withdrawal = Literal["edited", "removed", "abandoned"]
+"""Why a thread no longer holds a turn: its message was given another text, or was removed, or the thread went on from a
+point before it."""
+Branches = Literal["current", "all"]
+"""What of threads that were forked is read: the way that each goes on, or those that were abandoned as well."""
 QuerySort = Literal["question", "message", "idle"]
 """Whether a query asks for something of the past, is a request, plan or remark on which something may bear, or one on
 which nothing does."""
@@ -110,6 +115,18 @@ class Turn(Frozen):
     """The turn's id in its source, where it has one."""
     metadata: Metadata = {}
     """What the caller said of it when it was written; never searched, and no model is shown it."""
+    graph: str = ""
+    """The name of the graph whose thread it is a message of; empty where memory follows no thread."""
+    after: str = ""
+    """The id of the turn that it was said after in that thread; empty at its beginning."""
+    withdrawn: Withdrawal | None = None
+    """Why its thread no longer holds it; what rests on it alone is not recalled."""
+    withdrawn_at: datetime | None = None
+
+    def stands(self, moment: datetime | None, branches: Branches) -> bool:
+        """Return whether its thread holds it, or did at a moment; on `branches` "all", an abandoned one counts too."""
+        is_held = self.withdrawn_at is None or (moment is not None and self.withdrawn_at > moment)
+        return is_held or (branches == "all" and self.withdrawn == "abandoned")
 
     @property
     def indexed_text(self) -> str:
@@ -215,7 +232,7 @@ class Record(Frozen):
     seq: int = Field(ge=0)
     """Position in the session of the last turn that it cites."""
     part: int = Field(default=0, ge=0)
-    """Position among the records of the same extraction."""
+    """Position of its first sentence, or of its passage, among those of the same extraction."""
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""
@@ -230,8 +247,8 @@ class Record(Frozen):
     """That of the turns it was made from; of a key that differs, the latest value."""
 
     @property
-    def is_passage(self) -> bool:
-        """Whether it is a passage of a message: found and shown as it is, never merged, superseded or summarized."""
+    def is_chunk(self) -> bool:
+        """Whether it is a chunk of a long message: found and shown as it is, never merged, superseded or summarized."""
         return self.kind == "passage"
 
     @property

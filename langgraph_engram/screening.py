@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.settings import ReceiveSettings
-from langgraph_engram.state import RememberRequest
+from langgraph_engram.state import Message, RememberRequest
 
 MASK = "*****"
 KEY = re.compile(
@@ -42,7 +42,10 @@ def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberReque
         return request
     metadata, count = _masked(request.metadata)
     request = request.model_copy(update={"metadata": metadata, "masked": request.masked + count})
-    screened = [_masked({"text": message.text, "captions": message.captions}) for message in request.messages]
+    if request.thread:
+        said = [message.model_copy(update=_screened(message)[0]) for message in request.thread.messages]
+        request = request.model_copy(update={"thread": request.thread.model_copy(update={"messages": said})})
+    screened = [_screened(message) for message in request.messages]
     if settings.secrets == "refuse":
         kept = [message for message, (_, count) in zip(request.messages, screened, strict=True) if not count]
         refused = request.refused + len(screened) - len(kept)
@@ -60,6 +63,10 @@ def screen_value(value: Any, settings: ReceiveSettings) -> tuple[Any, int]:
     if count and settings.secrets == "refuse":
         raise InvalidInput("the text holds a key, a token or the number of a card (receive.secrets): leave it out")
     return masked, count
+
+
+def _screened(message: Message) -> tuple[dict[str, Any], int]:
+    return _masked({"text": message.text, "captions": message.captions})
 
 
 def _masked(value: Any) -> tuple[Any, int]:

@@ -57,7 +57,7 @@ class ExtractSettings(SettingsGroup):
     """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
     writer: Writer = "auto"
     """Who says of sessions that ended what lasts, and notes what they came to: rules alone, the model, or the model
-    where rules find anything that lasts (docs/decisions/0026). Only `engram` asks; papers have writers of their own."""
+    where rules find anything that lasts (docs/decisions/0027). Only `engram` asks; papers have writers of their own."""
     read_tokens: int = Field(6000, ge=500)
     """Tokens of the sessions that it reads in one call; of an open session, those from which it reads."""
 

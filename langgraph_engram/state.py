@@ -16,6 +16,7 @@ from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.results import Item, Receipt, Recollection, Selection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
+    Branches,
     Decision,
     Event,
     Evidence,
@@ -45,8 +46,8 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(name: str) -> str:
-    """Return a speaker's name on one line and cut to length, so that it cannot pass for a line of the conversation."""
-    words = CONTROL.sub(" ", INVISIBLE.sub("", name)).split()
+    """Return a name on one line, cut to length, hidden characters shown: it passes for no line and no other name."""
+    words = CONTROL.sub(" ", INVISIBLE.sub("\ufffd", name)).split()
     return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 
 
@@ -67,6 +68,29 @@ class Message(Frozen):
     @classmethod
     def _name_speaker(cls, name: str, info: ValidationInfo) -> str:
         return plain_name(name) or str(info.data.get("role", ""))
+
+
+REMOVED = ""
+"""The version that stands of a message which was removed from a thread: none."""
+
+
+class Thread(Frozen):
+    """A thread as its checkpointed state holds it, for memory to follow (docs/decisions/0026)."""
+
+    messages: list[Message]
+    """All of it, in order; those without an id are not followed."""
+    held: list[str] | None = None
+    """The ids of the messages that it held when it was last followed, where its own state tells. What it lacks of these
+    was removed since; what it lacked before was trimmed or summarized, and is remembered still."""
+    changed: dict[str, str] = {}
+    """What stands on its way of messages that were edited or removed, by id, as `branches.changes_of` says it; for a
+    thread that trims, since it may go on from before that was done."""
+    summarized: bool = False
+    """Whether a summary took the place of its beginning; asked where `held` does not tell."""
+    forked: bool = False
+    """Whether it is known to go on from an earlier checkpoint, be it from before all that is stored of it."""
+    graph: str = "/"
+    """The name of the graph whose thread it is: subgraphs of one thread have messages of their own."""
 
 
 class ScopedRequest(Frozen):
@@ -99,6 +123,8 @@ class RememberRequest(ScopedRequest):
     """Messages that were taken out, because they hold secrets."""
     metadata: Annotated[Metadata, BeforeValidator(check_metadata)] = {}
     """What is said of the messages; kept with the turns that are new."""
+    thread: Thread | None = None
+    """The whole thread of the session as it stands; None where the session follows none."""
 
 
 class RecallRequest(ScopedRequest):
@@ -114,6 +140,8 @@ class RecallRequest(ScopedRequest):
     """The moment that "last week" is relative to; None for `as_of`, or the newest turn's time."""
     as_of: Moment | None = None
     """The moment as of which memory is read; None for now."""
+    branches: Branches = "current"
+    """Whether what was said on abandoned branches of threads is read as well."""
     run_id: str = ""
     answer_style: AnswerStyle | None = None
     """How long the answer is; None for the preset's own."""
@@ -262,6 +290,8 @@ class WriteState(TypedDict, total=False):
     """Set by `receive`: how many turns are new."""
     known_turns: int
     """Set by `receive`: how many messages were stored before."""
+    followed: list[Turn]
+    """Set by `receive`: the stored turns that their thread no longer holds, or holds again."""
     events: list[Event]
     """Set by `segment`: events opened, continued or closed by this run; named by `extract`."""
     boundaries: list[Boundary]

@@ -12,7 +12,7 @@ from langgraph_engram.retrieval.pool import fit_budget, merge_pools, passage_tok
 from langgraph_engram.schema import OUTLINE, Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState, needs_whole
-from langgraph_engram.stores.base import Store, index_as_of
+from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 
@@ -29,7 +29,7 @@ class Backtrack:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
         request = state["request"]
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = self.store.index(request.scope, state.get("revision")).as_of(request.as_of, request.branches)
         budget, selected = request.budget, self._selected(state)
         most = self.settings.level2_tokens if budget is None else min(self.settings.level2_tokens, budget)
         others = [passage for passage in selected if not stands_alone(passage)]

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_engram.extraction.batching import batch_events, has_passages
-from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.extraction.extractor import Extractor, batch_events, has_chunks
 from langgraph_engram.extraction.lasting import mark_lasting
-from langgraph_engram.extraction.records import join_repeats, join_stored, passage_records, without_known_kinds
+from langgraph_engram.extraction.records import chunk_records, join_repeats, join_stored, without_known_kinds
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings
@@ -33,15 +32,15 @@ class Extract:
         batches = batch_events(index, state["events"], turns, self.settings, self.context_turns)
         extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
-        long_turns = [turn for turn in turns if has_passages(turn, self.settings)]
-        passages = passage_records(request.scope.key, long_turns, event_of)
+        long_turns = [turn for turn in turns if has_chunks(turn, self.settings)]
+        passages = chunk_records(request.scope.key, long_turns, event_of)
         records = join_repeats([*passages, *(record for found in extracted for record in found.records)])
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
         events = name_by_notes(state["events"], notes, index)
         boundaries = describe_by_notes(state["boundaries"], notes, index)
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_lasting(records, index, turns, request.user_id, self.store.encoder)
-        known = [held for event in state["events"] if (held := index.events.get(event.event_id))]
+        known = [*filter(None, (index.events.get(event.event_id) for event in state["events"]))]
         held_before = {turn_id for event in known for turn_id in event.turn_ids}
         if asked_before := held_before.intersection(turn.turn_id for turn in turns):
             records = without_known_kinds(records, asked_before, index)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langgraph_engram.filters import conditions_of
 from langgraph_engram.retrieval.search import Retriever, Search
 from langgraph_engram.state import ReadState, RecallRequest
-from langgraph_engram.stores.base import Store, index_as_of
+from langgraph_engram.stores.base import Store
 from langgraph_engram.tracing import retrieval
 
 
@@ -25,7 +25,7 @@ class LightRetrieve:
 
     def _retrieve(self, state: ReadState) -> ReadState:
         request, notes = state["request"], state.get("notes", [])
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = self.store.index(request.scope, state.get("revision")).as_of(request.as_of, request.branches)
         if not len(index.turns) and not len(index.records):
             return {"evidence": [], "more": 0, "notes": [*notes, _nothing_remembered(request)]}
         limits = request.budget, request.stop, request.limit

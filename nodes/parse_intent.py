@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
@@ -25,7 +25,7 @@ from langgraph_engram.retrieval.queries import (
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest, needs_whole
-from langgraph_engram.stores.base import Store, index_as_of
+from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
 
 
@@ -48,7 +48,7 @@ class ParseIntentStep:
         goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
         revision = state.get("revision") if goes_on else None
-        index = index_as_of(self.store, request.scope, request.as_of, revision)
+        index = self.store.index(request.scope, revision).as_of(request.as_of, request.branches)
         now = request.now or request.as_of or index.turns.newest
         model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers)))

@@ -27,8 +27,7 @@ from langgraph_engram.pending import (
     stored_turns,
 )
 from langgraph_engram.schema import Pair, PendingTask, Record
-from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
-from langgraph_engram.segmentation.rebase import rebase
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, rebase
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
@@ -96,8 +95,8 @@ class Persist:
         syntheses = changed_syntheses(index, records)
         due: list[PendingTask] = []
         if self.scheduler.has_work(index, syntheses):
-            told = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
-            turn_ids = chain.from_iterable(told)
+            to_summarize = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
+            turn_ids = chain.from_iterable(to_summarize)
             due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
         failures = [*state["failures"], *left]
         return Changes(

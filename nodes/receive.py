@@ -12,7 +12,7 @@ from typing import cast
 from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
 
-from langgraph_engram.alignment import requests_by_session, turns_of_run
+from langgraph_engram.alignment import followed_by_run, requests_by_session, turns_of_run
 from langgraph_engram.pending import (
     RECEIVE,
     UNFINISHED,
@@ -53,6 +53,7 @@ class Receive:
         """Store the turns that are new; those that this run stored before it was cut off are its own, too."""
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
+            followed = followed_by_run(sessions, index)
             received = turns_of_run(run_id, sessions, index, pending)
             tasks = pending_tasks_for(run_id, "segment", [(own, UNFINISHED) for own in received])
             turns = [
@@ -60,12 +61,15 @@ class Receive:
                 for own in received
                 for turn in own
             ]
-            left, completed = taken_over(pending, run_id, [turn for turn in turns if turn.turn_id not in index.turns])
+            fresh = [turn for turn in turns if turn.turn_id not in index.turns]
+            left, completed = taken_over(pending, run_id, fresh)
             completed += [task.pending_id for task in pending if (task.run_id, task.step) == (run_id, RECEIVE)]
-            if turns or completed:
-                self.store.commit(scope, Changes(turns=turns, pending_tasks=[*tasks, *left], completed=completed))
+            if turns or completed or followed:
+                changes = Changes(turns=[*followed, *turns], pending_tasks=[*tasks, *left], completed=completed)
+                self.store.commit(scope, changes)
         sent = sum(len(request.messages) for request in sessions.values())
-        return {"tasks": tasks, "turns": turns, "stored_turns": len(turns), "known_turns": sent - len(turns)}
+        known = max(0, sent - len(turns))
+        return {"tasks": tasks, "turns": turns, "stored_turns": len(turns), "known_turns": known, "followed": followed}
 
     def _left_to_do(self, request: RememberRequest, session_id: str) -> WriteState:
         """Return the tasks about stored turns, and those turns of a session that were not extracted from."""
@@ -76,7 +80,7 @@ class Receive:
             index = self.store.index(scope)
         tasks = tasks_of_retry(self.store.pending_tasks(scope), wanted, index)
         turns = [turn for turn in turns_to_extract(tasks, index) if turn.session_id == session_id]
-        return {"tasks": tasks, "turns": turns, "stored_turns": 0, "known_turns": 0}
+        return {"tasks": tasks, "turns": turns, "stored_turns": 0, "known_turns": 0, "followed": []}
 
 
 def _id_of_this_run() -> str:

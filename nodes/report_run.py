@@ -1,16 +1,42 @@
 """Sum up a write run as the receipt that its caller gets."""
 
+from collections import Counter
+from dataclasses import dataclass
+from typing import cast
+
+from langgraph_engram.pending import tasks_to_do
 from langgraph_engram.results import Receipt, total
 from langgraph_engram.state import WriteState
+from langgraph_engram.stores.base import Store
 
 
-def report_run(state: WriteState) -> WriteState:
-    """Count what the run stored, quarantined, left pending and cost. Reads everything; sets `receipt`."""
+@dataclass(frozen=True, slots=True)
+class ReportRun:
+    """Count what the run stored, quarantined, left pending and cost. Reads everything; sets `receipt`.
+
+    Where turns were known, what is pending of their sessions is told too: sent again, it is no more done than before.
+    """
+
+    store: Store
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Return the receipt."""
+        tasks = self.store.pending_tasks(state["request"].scope) if state["known_turns"] else []
+        left = [task for task in tasks_to_do(tasks) if task.session_id in state["session_ids"]]
+        return {"receipt": receipt_of(cast(WriteState, {**state, "failures": [*state["failures"], *left]}))}
+
+
+def receipt_of(state: WriteState) -> Receipt:
+    """Return the receipt of what a run did and left."""
     records, failures, filtered = state["records"], state["failures"], state["filtered"]
-    receipt = Receipt(
+    why = Counter(turn.withdrawn for turn in state["followed"])
+    return Receipt(
         run_id=state["run_id"],
         stored_turns=state["stored_turns"],
         known_turns=state["known_turns"],
+        edited_turns=why["edited"],
+        withdrawn_turns=why["removed"] + why["abandoned"],
+        restored_turns=why[None],
         masked=state["request"].masked,
         refused=state["request"].refused,
         events=len(state["events"]),
@@ -26,4 +52,3 @@ def report_run(state: WriteState) -> WriteState:
         notes=list(dict.fromkeys(f"{task.step}: {task.reason}" for task in failures)),
         usage=total(state["usage"]),
     )
-    return {"receipt": receipt}

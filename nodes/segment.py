@@ -27,8 +27,8 @@ class Segment:
 
     def _cut(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
         """Cut the turns that no stored event holds."""
-        held = {turn_id for event in stored for turn_id in event.turn_ids}
-        turns = [turn for turn in state["turns"] if turn.turn_id not in held]
+        segmented = {turn_id for event in stored for turn_id in event.turn_ids}
+        turns = [turn for turn in state["turns"] if turn.turn_id not in segmented]
         request, found = state["request"], Segmentation()
         if not turns and not request.close_session:
             return found

@@ -9,11 +9,10 @@ from langgraph_engram.filters import conditions_of
 from langgraph_engram.llm.base import Failure, LLMResult, Model, entry_of
 from langgraph_engram.prompts.select_lines import MOST_NAMED, LineSelection, SelectLines
 from langgraph_engram.results import Selection, UsageEntry, count_tokens
-from langgraph_engram.retrieval.messages import statements_for
-from langgraph_engram.retrieval.offer import make_offer
+from langgraph_engram.retrieval.messages import make_offer, statements_for
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
-from langgraph_engram.stores.base import Store, index_as_of
+from langgraph_engram.stores.base import Store
 
 THREAD_TURNS = 4
 """Turns before the message that the model is shown."""
@@ -32,7 +31,7 @@ class SelectLinesStep:
     def __call__(self, state: ReadState) -> ReadState:
         """Return what the model named; where it fails or is late, what the search found, and a note."""
         request, intent = state["request"], state["intent"]
-        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        index = self.store.index(request.scope, state.get("revision")).as_of(request.as_of, request.branches)
         offer = make_offer(statements_for(index, intent, self.store.encoder, conditions_of(request.filters)))
         fixed, near = offer.lines()
         thread = [turn[-MESSAGE_CHARACTERS // THREAD_TURNS :] for turn in request.thread[-THREAD_TURNS:]]

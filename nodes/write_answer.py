@@ -11,8 +11,14 @@ from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
-from langgraph_engram.retrieval.items import answer_from, read_items
-from langgraph_engram.retrieval.pool import final_answer, light_passages, merge_pools, with_citations
+from langgraph_engram.retrieval.pool import (
+    answer_from,
+    final_answer,
+    light_passages,
+    merge_pools,
+    read_items,
+    with_citations,
+)
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole

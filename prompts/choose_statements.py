@@ -1,7 +1,7 @@
 """Ask of sessions that ended which few statements last, what each is good for, and for a note of each session.
 
 No paper asks so. Everything that was said is kept and searched anyway: the answer only chooses, in lines as short as
-they can be, and has no words of its own but where a sentence cannot be read alone (docs/decisions/0026).
+they can be, and has no words of its own but where a sentence cannot be read alone (docs/decisions/0027).
 """
 
 import re

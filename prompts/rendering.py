@@ -22,17 +22,21 @@ from langgraph_engram.text.sentences import ends_asking, question_at_end, split_
 from langgraph_engram.text.tokens import content_stems
 
 TAG = re.compile(
-    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>", re.IGNORECASE
+    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>|"
+    r"<[\s/]*(?:\w+:)?(?:system|user|human|assistant|model|think|thought|reason|tool|function|invoke|instruct|im_|s\s*>)",
+    re.IGNORECASE,
 )
-"""Where one of our tags begins, or a token by which templates of chat models separate who speaks."""
-BRACKETS = str.maketrans(dict.fromkeys("<\ufe64\uff1c", "\u2039"))
+"""Where one of our tags begins, or one by which chat models are told who speaks, thinks or calls a tool."""
+BRACKETS = str.maketrans(dict.fromkeys("<\u226e\ufe64\uff1c", "\u2039"))
 """Opening brackets of tags, and what stands in their place where a tag is neutralised."""
-INSTRUCTION = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
+TOKEN = re.compile(r"\[/?INST\]", re.IGNORECASE)
 """The token of templates that stands in square brackets."""
-INVISIBLE = re.compile(r"[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
-"""Characters that a reader does not see, and that would hide a tag."""
-NUMBER = re.compile(r"(?<!\w)\[(\s*\d+(?:\s*[,;]\s*\d+)*\s*)\]")
-"""A number as lines and sentences of a prompt have it."""
+OPENING = re.compile(r"[<\[\u226e\ufe47\ufe64\uff1c\uff3b]")
+"""What may begin a tag or a number."""
+HIDDEN, BLANKS = ("Cf", "Mn", "Mc", "Me"), "\u115f\u1160\u2800"
+"""Categories of what shows nothing or combines with what is before it, and letters and signs that show nothing."""
+NUMBER = re.compile(rf"\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]|{TOKEN.pattern}", re.IGNORECASE)
+"""A number as lines and sentences of a prompt have it, or that token."""
 Position = tuple[float, str, int, str]
 """When and where something was said: seconds, session, position in it, and an id for ties."""
 MOST_TURNS = 3
@@ -104,11 +108,11 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
         if passage.shows_others:
             text = passage.text
-        elif record.is_passage or OUTLINE in passage.routes:
+        elif record.is_chunk or OUTLINE in passage.routes:
             text = passage.text.removeprefix(dated("", record.mentioned_at))
         else:
             text = record.content
-        yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
+        yield position, record.mentioned_at, _as_written(text) if record.is_chunk else plain(text)
     else:
         first = next(iter(passage.turns), None)
         moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (passage.noted_at, "", 0)
@@ -123,7 +127,7 @@ def dated(text: str, moment: datetime | None) -> str:
 
 def _is_shown_as_turns(passage: Evidence) -> bool:
     """Return whether a passage is quoted by its turns: few and short ones whose words no decision has merged, whole."""
-    if OUTLINE in passage.routes or (passage.record and passage.record.is_passage):
+    if OUTLINE in passage.routes or (passage.record and passage.record.is_chunk):
         return False
     if not passage.turns or (passage.record and (passage.record.derived_from or len(passage.turns) > MOST_TURNS)):
         return False
@@ -142,8 +146,7 @@ def inside(tag: str, text: str) -> str:
 
 def plain(text: str) -> str:
     """Quote text on one line, without our tags and without numbers that could pass for ours."""
-    shown = one_line(text)
-    return NUMBER.sub("\uff3b\\1\uff3d", shown) if "[" in shown else shown
+    return " ".join(as_data(text).split())
 
 
 def quoted(text: str) -> str:
@@ -157,7 +160,7 @@ def clipped(text: str, most: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, without our tags; what it cites stays."""
+    """Return text on one line as `without_tags` does."""
     return " ".join(without_tags(text).split())
 
 
@@ -168,16 +171,25 @@ def speaker_name(name: str) -> str:
 
 def _as_written(text: str) -> str:
     """Quote text with its lines; none but the first stands where a line of the prompt begins."""
-    return NUMBER.sub("\uff3b\\1\uff3d", "\n    ".join(without_tags(text).splitlines()))
+    return "\n    ".join(as_data(text).splitlines())
 
 
 def without_tags(text: str) -> str:
-    """Return a text in which a lenient reader finds none of our tags: where one would, its brackets are replaced."""
-    if text.isascii() and "<" not in text and "[" not in text:
+    """Return a text in which a lenient reader finds none of our tags; what it cites stays."""
+    return as_data(text, TOKEN)
+
+
+def as_data(text: str, bracketed: re.Pattern[str] = NUMBER) -> str:
+    """Return a text in which a reader who sees nothing hidden and nothing wide finds none of our tags and numbers."""
+    if not OPENING.search(text):
         return text
-    seen = INVISIBLE.sub("", text)
-    seen = seen if seen.isascii() else unicodedata.normalize("NFKC", seen)
-    return INSTRUCTION.sub("\uff3b", text.translate(BRACKETS) if TAG.search(seen) else text)
+    read = [(mark, place) for place, wide in enumerate(text) for mark in unicodedata.normalize("NFKD", wide)]
+    read = [(mark, place) for mark, place in read if mark not in BLANKS and unicodedata.category(mark) not in HIDDEN]
+    seen = "".join(mark for mark, _ in read)
+    marks = list(text.translate(BRACKETS) if TAG.search(seen) else text)
+    for match in bracketed.finditer(seen):
+        marks[read[match.start()][1]], marks[read[match.end() - 1][1]] = "\uff3b\uff3d"
+    return "".join(marks)
 
 
 @dataclass(frozen=True)
@@ -266,7 +278,7 @@ class AboutSentences:
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, small talk and images included, in the order of `number_sentences`; none
     to read what was said, its times resolved."""
-    in_passages: frozenset[str] = frozenset()
+    in_chunks: frozenset[str] = frozenset()
     """The ids of the turns that are kept as passages as well."""
     system: ClassVar[str]
     """The rules, the same for every call, so that a prompt cache hits."""

@@ -28,14 +28,14 @@ class WriteSynthesis(Question[str]):
 
     buffer: tuple[Record, ...]
     """The new records, in order of time."""
-    history: tuple[Record, ...] = ()
+    seeds: tuple[Record, ...] = ()
     """Records of earlier events that resemble them, in order of time."""
     most_words: int = MOST_WORDS
     """Words that it may have."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        earlier = inside("context", _lines(self.history) or "none")
+        earlier = inside("context", _lines(self.seeds) or "none")
         new = inside("memories", _lines(self.buffer))
         system = SYSTEM.format(fewest=round(FEWEST_SHARE * self.most_words), most=self.most_words)
         head = f"Time: {_time_range(self.buffer)}\nPeople: {', '.join(_people(self.buffer)) or 'unnamed'}"

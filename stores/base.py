@@ -1,12 +1,9 @@
 """Name what callers of a store need: the store, what one commit writes, and where a store may be."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from langgraph_engram.schema import Scope
 from langgraph_engram.stores.chroma import ChromaStore as Store
-from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kinds import Changes
 
 __all__ = ["Changes", "Store"]
@@ -20,9 +17,3 @@ def kind_of_location(location: str | Path) -> Literal["memory", "server", "folde
     if location == MEMORY:
         return "memory"
     return "server" if isinstance(location, str) and "://" in location else "folder"
-
-
-def index_as_of(store: Store, scope: Scope, moment: datetime | None, revision: str | None = None) -> ScopeIndex:
-    """Return the index of a scope, at a revision if it is still there: the whole of it, or a view of a moment."""
-    index = store.index(scope, revision)
-    return index if moment is None else index.as_of(moment)

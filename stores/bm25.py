@@ -112,6 +112,14 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         index._sort(postings)
         return index
 
+    def selected(self, positions: NDArray[np.intp]) -> "BM25Index":
+        """Return an index of the documents at some positions alone, in this order."""
+        places = np.full(len(self), -1, dtype=np.int32)
+        places[positions] = np.arange(len(positions))
+        postings = self.postings()
+        postings[:, 1] = places[postings[:, 1]]
+        return self.restored(self.names, postings[postings[:, 1] >= 0], len(positions))
+
     def extended(self, documents: Iterable[Sequence[str]]) -> "BM25Index":
         """Return an index with documents added at the end; this one stays as it is."""
         after = copy.copy(self)

@@ -22,8 +22,7 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
-from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.index import IndexCache, ScopeIndex
 from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
 from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash

@@ -82,8 +82,8 @@ def translated_errors(location: str) -> Iterator[None]:
         if "readonly" in reason:
             raise StoreUnwritable(f"the store {location!r} cannot be written ({reason}): {COPY_IT}") from error
         passing = _chroma_errors().InternalError, _chroma_errors().RateLimitError
-        kind = StoreFailed if isinstance(error, passing) else StoreError
-        raise kind(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
+        error_type = StoreFailed if isinstance(error, passing) else StoreError
+        raise error_type(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
     except UnicodeEncodeError as error:
         raise InvalidMessages(
             f"half a character in {error.object[max(0, error.start - 20) : error.end]!r}: send text "

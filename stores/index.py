@@ -1,23 +1,25 @@
-"""Hold the memories of one scope in the process.
+"""Hold the memories of one scope in the process, and those of the scopes used last as far as there is room.
 
 A store never changes an index that it has handed out: a commit makes the next one, so that a reader in another thread
 sees one moment throughout. Positions are stable: an item may be replaced, but is never moved.
 """
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from math import nan
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Branches, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.stores.kind_index import Codes, KindIndex, Values
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
@@ -37,6 +39,12 @@ from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 from langgraph_engram.text.statements import addresses_listener
 from langgraph_engram.text.tokens import content_stems
 
+MAX_SCOPES = 64
+"""Scopes in memory at most."""
+MAX_EARLIER = 4
+"""Versions before the present one of a scope that are kept for runs that began on them; versions share arrays."""
+K = TypeVar("K", bound=KindIndex[Any])
+
 
 class TurnIndex(KindIndex[Turn]):
     """The turns of a scope, with columns of shape (n,)."""
@@ -46,6 +54,8 @@ class TurnIndex(KindIndex[Turn]):
     """The position of each turn in its session."""
     from_user = Values[Turn](lambda turn: turn.role == "user", np.bool_)
     from_assistant = Values[Turn](lambda turn: turn.role == "assistant", np.bool_)
+    is_withdrawn = Values[Turn](lambda turn: turn.withdrawn is not None, np.bool_)
+    """Whether the thread of each turn no longer holds it."""
     addresses_listener = Values[Turn](lambda turn: addresses_listener(turn.indexed_text), np.bool_)
     """Whether each turn speaks in the second person."""
     characters = Values[Turn](lambda turn: len(turn.text), np.intp)
@@ -86,7 +96,7 @@ class RecordIndex(KindIndex[Record]):
 
     active = Values[Record](lambda record: record.status == "active", np.bool_)
     superseded = Values[Record](lambda record: record.status == "superseded", np.bool_)
-    is_passage = Values[Record](lambda record: record.is_passage, np.bool_)
+    is_chunk = Values[Record](lambda record: record.is_chunk, np.bool_)
     speaker = Codes[Record](lambda record: record.speaker)
     memory_type = Codes[Record](lambda record: record.memory_type or "")
     event_start = Values[Record](lambda record: epoch_seconds(record.event_start, nan), np.float64)
@@ -166,8 +176,8 @@ class ScopeIndex:
         """Identifies the commits that this index has seen."""
         self.derived: dict[str, Any] = {}
         """What was computed of this version, by name."""
-        self.view: tuple[datetime, ScopeIndex] | None = None
-        """What `as_of` made last, and of which moment."""
+        self.view: tuple[tuple[datetime | None, Branches], ScopeIndex] | None = None
+        """What `as_of` made last, and of what."""
 
     @property
     def nbytes(self) -> int:
@@ -177,8 +187,9 @@ class ScopeIndex:
         return own + unsearched + (self.view[1].nbytes if self.view else 0)
 
     def session_turns(self, session_id: str) -> list[Turn]:
-        """Return the turns of a session, in its order."""
-        return sorted(self.turns.in_session(session_id), key=lambda turn: turn.seq)
+        """Return the turns of a session that its thread holds, in its order."""
+        held = (turn for turn in self.turns.in_session(session_id) if turn.withdrawn is None)
+        return sorted(held, key=lambda turn: turn.seq)
 
     def session_events(self, session_id: str) -> list[Event]:
         """Return the events of a session, in its order."""
@@ -202,16 +213,18 @@ class ScopeIndex:
             return self.with_unsearched(kind, items)
         return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
 
-    def as_of(self, moment: datetime) -> "ScopeIndex":
-        """Return what the scope held at a moment, ready for search: what was said by then, and taken to be true then.
+    def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
+        """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
 
-        Turns and records mentioned by then are part of it, and so are those of unknown time. A record is active if what
-        superseded it was not known yet. Events, boundaries and syntheses count if they were complete by then; an event
-        that was under way keeps the turns that were said, without the summary that was written later. Nothing is ever
-        overwritten in a store, so that all of it is there.
+        Turns and records mentioned by then are part of it, and so are those of unknown time, but for turns that their
+        threads no longer held, and what rests on them alone (docs/decisions/0019). A record is active if what
+        superseded it was not known. Events, boundaries and syntheses count if they were complete; an event without some
+        of its turns keeps the others, and no title. Nothing is ever overwritten in a store, so that all of it is there.
         """
-        if self.view is None or self.view[0] != moment:
-            self.view = moment, _as_of(self, moment)
+        if moment is None and (branches == "all" or not self.turns.is_withdrawn.any()):
+            return self
+        if self.view is None or self.view[0] != (moment, branches):
+            self.view = (moment, branches), _as_of(self, moment, branches)
         return self.view[1]
 
     def with_parts(self, **parts: object) -> "ScopeIndex":
@@ -222,47 +235,61 @@ class ScopeIndex:
         return index
 
 
-def _as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
-    view = ScopeIndex(index.revision)
-    turns = {turn.turn_id for turn in index.turns.items if _is_by(turn.said_at, moment)}
+def _as_of(index: ScopeIndex, moment: datetime | None, branches: Branches) -> ScopeIndex:
+    held = [turn for turn in index.turns.items if _is_by(turn.said_at, moment) and turn.stands(moment, branches)]
+    turns = {turn.turn_id: turn for turn in held}
     known = {
         record.record_id
         for record in index.records.items
-        if _is_by(record.mentioned_at, moment) and turns.issuperset(record.source_turn_ids)
+        if _is_by(record.mentioned_at, moment) and _rests_on(record, turns)
     }
-    events = {event.event_id for event in index.events.items if not turns.isdisjoint(event.turn_ids)}
-    view = _with_kind(view, index, TURNS, lambda turn: turn if turn.turn_id in turns else None)
-    view = _with_kind(view, index, EVENTS, lambda event: _event_as_of(event, turns))
-    view = _with_kind(view, index, BOUNDARIES, lambda boundary: boundary if boundary.to_event_id in events else None)
-    view = _with_kind(view, index, RECORDS, lambda record: _record_as_of(record, known, moment))
-    return _with_kind(
-        view, index, SYNTHESES, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
-    )
+    whole = {event.event_id for event in index.events.items if turns.keys() >= {*event.turn_ids}}
+    parts: dict[str, object] = {
+        TURNS.name: _viewed(index.turns, lambda turn: turn if turn.turn_id in turns else None),
+        EVENTS.name: _viewed(index.events, lambda event: _event_of(event, turns)),
+        BOUNDARIES.name: _viewed(index.boundaries, lambda found: found if found.to_event_id in whole else None),
+        RECORDS.name: _viewed(index.records, lambda record: _record_as_of(record, known, moment)),
+        SYNTHESES.name: _viewed(
+            index.syntheses, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
+        ),
+    }
+    return index.with_parts(**parts)
 
 
-def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: Callable[[T], T | None]) -> ScopeIndex:
-    """Add the items of a kind to a view as they were then, with the vectors that they have."""
-    source = index.of_kind(kind)
-    items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
-    return view.with_items(kind, [*items.values()], source.vectors[[*items]])
+def _viewed(source: K, item_of: Callable[[Any], Any]) -> K:
+    """Return the items of a kind that a view has, as they are in it, with the vectors that they have."""
+    viewed = {position: item for position, stored in enumerate(source.items) if (item := item_of(stored)) is not None}
+    changed = {position: item for position, item in viewed.items() if item is not source.items[position]}
+    view = source.selected(np.array([*viewed], dtype=np.intp))
+    return view.with_items([*changed.values()], source.vectors[[*changed]]) if changed else view
 
 
-def _is_by(said: datetime | None, moment: datetime) -> bool:
-    return said is None or said <= moment
+def _is_by(said: datetime | None, moment: datetime | None) -> bool:
+    return said is None or moment is None or said <= moment
 
 
-def _event_as_of(event: Event, turns: Collection[str]) -> Event | None:
+def _rests_on(record: Record, turns: Mapping[str, Turn]) -> bool:
+    """Return whether a record rests on these turns: on each that it cites, or on some that say all of its words."""
+    held = [turns[turn_id] for turn_id in record.source_turn_ids if turn_id in turns]
+    if len(held) == len(record.source_turn_ids) or not held:
+        return bool(held) or not record.source_turn_ids
+    return set(content_stems(record.content)) <= {stem for turn in held for stem in content_stems(turn.indexed_text)}
+
+
+def _event_of(event: Event, turns: Collection[str]) -> Event | None:
+    """Return an event with those of its turns; without a title where that may tell of the others."""
     said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
     if not said or len(said) == len(event.turn_ids):
         return event if said else None
-    return event.model_copy(update={"turn_ids": said, "summary": "", "status": "open"})
+    return event.model_copy(update={"turn_ids": said, "summary": "", "topics": [], "keywords": [], "status": "open"})
 
 
-def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> Record | None:
+def _record_as_of(record: Record, known: Collection[str], moment: datetime | None) -> Record | None:
     if record.record_id not in known:
         return None
     superseded_later = record.superseded_by is not None and record.superseded_by not in known
-    still_valid = record.status == "superseded" and record.valid_to is not None and record.valid_to > moment
+    was_valid = record.valid_to is not None and moment is not None and record.valid_to > moment
+    still_valid = record.status == "superseded" and was_valid
     if record.status in ("merged", "superseded") and (superseded_later or still_valid):
         return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
     return record
@@ -321,3 +348,81 @@ class Matches:
 def _is_own(condition: Condition) -> bool:
     """Return whether an event, a boundary or a synthesis is asked itself, and not its members."""
     return condition.key in ("kind", "status")
+
+
+@dataclass
+class _Held:
+    """The index of a scope, with the versions before it, the newest first, and what it took when last looked at."""
+
+    index: ScopeIndex
+    earlier: tuple[ScopeIndex, ...]
+    size: int
+
+
+class IndexCache:
+    """The scope indexes used last. Many threads may use it at once."""
+
+    def __init__(self, memory_limit_mb: int) -> None:
+        self._most_bytes = memory_limit_mb * 1_000_000
+        self._held: OrderedDict[Scope, _Held] = OrderedDict()
+        """By scope; the one used last is the last one."""
+        self._lock = RLock()
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Return whether there is an index to let go of."""
+        with self._lock:
+            over = len(self._held) > MAX_SCOPES or sum(held.size for held in self._held.values()) > self._most_bytes
+            return over and len(self._held) > 1
+
+    def get(self, scope: Scope) -> ScopeIndex | None:
+        """Return the index of a scope, if it is cached."""
+        with self._lock:
+            held = self._held.get(scope)
+            if held is None:
+                return None
+            last = self._held[next(reversed(self._held))]
+            if last is not held:
+                last.size = last.index.nbytes  # it grows as it is read
+                self._held.move_to_end(scope)
+            return held.index
+
+    def version(self, scope: Scope, revision: str) -> ScopeIndex | None:
+        """Return the index of a scope as it was at a revision, if it is cached."""
+        with self._lock:
+            held = self._held.get(scope)
+        versions = (held.index, *held.earlier) if held else ()
+        return next((index for index in versions if index.revision == revision), None)
+
+    def put(self, scope: Scope, index: ScopeIndex, before: ScopeIndex | None = None) -> list[tuple[Scope, ScopeIndex]]:
+        """Cache the index of a scope, and keep `before`, the version that it was made from.
+
+        Returns:
+            The indexes used longest ago that were beyond the limits and were removed; never the one that was put.
+        """
+        surplus = []
+        with self._lock:
+            held = self._held.pop(scope, None)
+            earlier = held.earlier if held and (before is not None or held.index is index) else ()
+            if before is not None:
+                earlier = (before, *earlier)[:MAX_EARLIER]
+            self._held[scope] = _Held(index, earlier, index.nbytes)
+            while self.is_over_limit:
+                last, of_last = self._held.popitem(last=False)
+                surplus.append((last, of_last.index))
+        return surplus
+
+    def all(self) -> list[tuple[Scope, ScopeIndex]]:
+        """Return the indexes in the cache, with their scopes; the one used last is the last one."""
+        with self._lock:
+            return [(scope, held.index) for scope, held in self._held.items()]
+
+    def clear(self) -> None:
+        """Remove all indexes."""
+        with self._lock:
+            self._held.clear()
+
+    def drop(self, scope: Scope) -> None:
+        """Remove the index of a scope."""
+        with self._lock:
+            self._held.pop(scope, None)

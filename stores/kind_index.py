@@ -37,6 +37,8 @@ class Column:
     """What the values depend on beside the items."""
     outdated: frozenset[int] = frozenset()
     """The positions of the items that were replaced since."""
+    derive: Callable[[Iterable[Any]], Any] | None = None
+    """What derives it; unknown of one that was saved, until it is asked for."""
 
 
 class Values(Generic[T]):
@@ -80,7 +82,6 @@ class KindIndex(Generic[T]):
         """The names of those that were read from a snapshot."""
         self.names: dict[str, dict[str, int]] = {}
         """The codes of names, by what they name: versions share them."""
-        self.derived: dict[str, Any] = {}
         """What was computed of this version beside the columns, by name."""
         self._positions: dict[str, int] = {}
         """The positions of items by id: versions share it, each up to its length."""
@@ -263,6 +264,25 @@ class KindIndex(Generic[T]):
         index._vectors, index._ordered = AppendOnlyArray(vectors), order
         return index
 
+    def selected(self, positions: NDArray[np.intp]) -> Self:
+        """Return an index of the items at some positions alone, ascending, with what was derived from them."""
+        if len(positions) == len(self):
+            return self
+        after, ids = type(self)(self.kind), self.ids()
+        after.items = self.items.selected(positions.tolist())
+        after._positions = {ids[position]: place for place, position in enumerate(positions.tolist())}
+        after._vectors = self._vectors.selected(positions)
+        places = np.full(len(self), -1, dtype=np.intp)
+        places[positions] = np.arange(len(positions))
+        ordered = places[self.order()]
+        after._ordered = ordered[ordered >= 0]
+        for label, held in dict(self.columns).items():
+            if held.derive:
+                values = self._derived(label, held.derive, BM25Index, held.given)
+                after.columns[label] = replace(self.columns[label], values=values.selected(positions))
+        after.names, after._lock = self.names, self._lock
+        return after
+
     def current_columns(self) -> dict[str, Column]:
         """Return the columns of which nothing is outdated: of all items or of the first."""
         return {label: column for label, column in dict(self.columns).items() if not column.outdated}
@@ -280,7 +300,7 @@ class KindIndex(Generic[T]):
                 values = values.replaced(outdated, derive(self.items.at(outdated)))
             if len(values) < len(self):
                 values = values.extended(derive(self.items.at(range(len(values), len(self)))))
-            self.columns[label] = Column(values, given)
+            self.columns[label] = Column(values, given, derive=derive)
         return values
 
     def _with_positions(self, ids: Sequence[str]) -> dict[str, int]:

@@ -48,7 +48,7 @@ class Kind(Generic[T]):
                 return texts_of_turn(item)
             case Synthesis():
                 return texts_of_narrative(item.text)
-            case Record() if item.is_passage:
+            case Record() if item.is_chunk:
                 return [opening_of(item.content)]
         return [self.text_of(item)]
 

@@ -292,9 +292,9 @@ def encode(item: BaseModel) -> str:
         raise
 
 
-def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
+def decode(item_type: type[M], metadata: Mapping[str, Any]) -> M:
     """Read a model back from a row; `ValidationError` where a field is missing or wrong."""
-    return model.model_validate_json(str(metadata.get(ITEM, "")))
+    return item_type.model_validate_json(str(metadata.get(ITEM, "")))
 
 
 def values_in(value: object) -> Iterator[object]:

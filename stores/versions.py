@@ -76,6 +76,10 @@ class AppendOnlyArray(Generic[D]):
         after._buffer[positions] = rows
         return after
 
+    def selected(self, positions: NDArray[np.intp]) -> "AppendOnlyArray[D]":
+        """Return a version of the rows at some positions alone, in this order."""
+        return AppendOnlyArray(self.rows[positions])
+
     def _room(self) -> int:
         return max(min(self._size, MAX_DOUBLED), self._size // 8)
 
@@ -85,8 +89,8 @@ class PackedItems(Sequence[T]):
 
     __slots__ = ("_characters", "_packed", "_size", "_unpacked")
 
-    def __init__(self, model: type[T], packed: Iterable[bytes] = ()) -> None:
-        self._unpacked = _Unpacked(model)
+    def __init__(self, item_type: type[T], packed: Iterable[bytes] = ()) -> None:
+        self._unpacked = _Unpacked(item_type)
         """Of all versions."""
         self._packed = list(packed)
         """Versions share it, each up to its size."""
@@ -143,6 +147,11 @@ class PackedItems(Sequence[T]):
             longer += len(packed[position]) - len(before)
         return self._version(packed, self._size, longer)
 
+    def selected(self, positions: Sequence[int]) -> Self:
+        """Return a version of the items at some positions alone, in this order."""
+        packed = [self._packed[position] for position in positions]
+        return self._version(packed, len(packed), sum(map(len, packed)) - self._characters)
+
     def _version(self, packed: list[bytes], size: int, longer: int) -> Self:
         after = copy.copy(self)
         after._packed, after._size, after._characters = packed, size, self._characters + longer
@@ -152,11 +161,11 @@ class PackedItems(Sequence[T]):
 class _Unpacked(dict[bytes, T]):
     """Items as objects by their JSON, as many as were made last. Many threads may use it at once."""
 
-    def __init__(self, model: type[T]) -> None:
-        self._model, self._lock = model, Lock()
+    def __init__(self, item_type: type[T]) -> None:
+        self._item_type, self._lock = item_type, Lock()
 
     def __missing__(self, packed: bytes) -> T:
-        return self._hold(packed, self._model.model_validate_json(packed))
+        return self._hold(packed, self._item_type.model_validate_json(packed))
 
     def pack(self, item: T) -> bytes:
         """Return an item as JSON, and hold it as an object."""

@@ -69,39 +69,32 @@ def told(tmp_path):
         each.memory.close()
 
 
-def test_both_sides_stay_and_are_linked(told):
-    """Nothing is merged, superseded or lost, and the decision is in the trail of both."""
+@pytest.fixture
+def contradicted(told):
+    """Ana, who has said two things that cannot both be true, and the receipt of the second."""
     ana = told(CONFLICT)
     ana.say(CAKES[0], 1)
-    receipt = ana.say(CAKES[1], 2)
-
-    first, second = ana.records().values()
-    lineage = ana.memory.history(first.record_id, user_id="u")
-
-    assert receipt.decisions == 1
-    assert (first.conflicts_with, second.conflicts_with) == ([second.record_id], [first.record_id])
-    assert [decision.action for decision in lineage.decisions] == ["CONFLICT"]
+    return ana, ana.say(CAKES[1], 2)
 
 
-def test_a_search_shows_both_sides_with_their_days(told):
-    """Whichever is found, the other stands beside it, and the turns of both are cited."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    ana.say(CAKES[1], 2)
-
+def test_both_sides_stay_and_are_shown_with_their_days(contradicted):
+    """Nothing is lost: whichever is found, the other stands beside it, and the turns of both are cited."""
+    ana, receipt = contradicted
     passages = ana.memory.search("wedding cake of Runa tiers", user_id="u", stop=0).evidence
+    lineage = ana.memory.history(ana.records()[CAKES[0]].record_id, user_id="u")
 
     shown = {passage.text for passage in passages if passage.record}
+    assert receipt.decisions == 1
+    assert [decision.action for decision in lineage.decisions] == ["CONFLICT"]
+    assert ana.links() == {CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]}
     assert f"1 Mar 2024, Ana: {CAKES[0]}\nBut also: 2 Mar 2024, Ana: {CAKES[1]}" in shown
     assert f"2 Mar 2024, Ana: {CAKES[1]}\nBut also: 1 Mar 2024, Ana: {CAKES[0]}" in shown
     assert all(len(passage.turns) == 2 for passage in passages if passage.record)
 
 
-def test_undo_takes_the_link_away(told):
+def test_undo_takes_the_link_away(contradicted):
     """Both stand as if nobody had decided, and the decision is marked."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    receipt = ana.say(CAKES[1], 2)
+    ana, receipt = contradicted
 
     undone = ana.memory.undo(receipt.run_id, user_id="u")
 
@@ -154,11 +147,9 @@ def test_to_repeat_one_side_resolves_nothing(told):
 
 
 @pytest.mark.parametrize("gone", [0, 1])
-def test_to_forget_one_side_leaves_the_other_clean(told, gone):
+def test_to_forget_one_side_leaves_the_other_clean(contradicted, gone):
     """No id, no passage and no decision names what was forgotten."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    ana.say(CAKES[1], 2)
+    ana, _ = contradicted
 
     receipt = ana.memory.forget(user_id="u", record_id=ana.records()[CAKES[gone]].record_id)
 
@@ -167,11 +158,9 @@ def test_to_forget_one_side_leaves_the_other_clean(told, gone):
     assert ana.memory.show("decisions", "u") == []
 
 
-def test_an_earlier_moment_shows_no_later_contradiction(told):
+def test_an_earlier_moment_shows_no_later_contradiction(contradicted):
     """As of the first day nothing was said against it."""
-    ana = told(CONFLICT)
-    ana.say(CAKES[0], 1)
-    ana.say(CAKES[1], 2)
+    ana, _ = contradicted
 
     found = ana.memory.search("wedding cake tiers", user_id="u", as_of="2024-03-01T12:00:00Z").evidence
 

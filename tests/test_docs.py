@@ -125,7 +125,9 @@ def test_the_reference_of_commands_has_each_with_its_options():
     from langgraph_engram.cli.main import COMMANDS
 
     reference = script("site_hooks").commands()
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
 
+    assert all(f"| `engram {command.__name__}" in page for commands in COMMANDS.values() for command in commands)
     assert all(f"## engram {command.__name__}\n" in reference for commands in COMMANDS.values() for command in commands)
     assert ("## engram bench locomo\n" in reference) == HAS_LAB
     assert "`--date-order <day_first|month_first>`" in reference
@@ -136,11 +138,12 @@ def test_python_pages_name_what_the_package_exports():
     import langgraph_engram
 
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    listed = dict(re.findall(r"^\| \[`(\w+)`\]\(../../([\w/]+)\.py\) \| \w", page, re.MULTILINE))
+    methods = {name for name in vars(langgraph_engram.Memory) if not name.startswith("_")}
 
-    assert documented == {
-        home if name == "EngramError" else f"{home}.{name}" for name, home in langgraph_engram.HOMES.items()
-    }
+    assert {name: path.replace("/", ".") for name, path in listed.items()} == langgraph_engram.HOMES
+    assert {name for name in methods if f"\n| `{name}` |" not in page and name[1:] not in methods} == set()
+    assert all(f"::: {home}" in script("site_hooks").docstrings() for home in langgraph_engram.HOMES.values())
 
 
 def test_every_step_has_its_promise():

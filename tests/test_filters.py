@@ -191,21 +191,6 @@ def test_a_filter_that_is_none_is_told_in_one_line(memory, filters, problem):
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("limit", [0, -1, 2.5, "3", True])
-def test_a_limit_that_is_none_is_told(memory, limit):
-    """Whole numbers from 1 alone."""
-    with pytest.raises(InvalidInput, match="the limit is"):
-        memory.search("hikes", user_id="ana", limit=limit)
-    with pytest.raises(InvalidInput, match="the limit is"):
-        memory.show("turns", "ana", limit=limit)
-
-
-def test_decisions_have_no_fields_to_filter_by(memory):
-    """They say so, and do not come back whole."""
-    with pytest.raises(InvalidInput, match="decisions"):
-        memory.show("decisions", "ana", filters={"session": "alps"})
-
-
 @pytest.mark.parametrize(
     "metadata",
     [
@@ -306,4 +291,3 @@ def test_the_command_line_filters(tmp_path, capsys, monkeypatch):
         code, out, err = engram("show", "--filter", wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)
     assert engram("recall", "Where?", "--filter", "day>2024-01-01", "--filter", "day>2024-01-02")[0] == 2
-    assert engram("remember", str(tmp_path / "0.json"), "--metadata", "project")[0] == 2

@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.extraction.evidence import missing_number, read_sentences, verify_record
+from langgraph_engram.extraction.lasting import voiced_sentences
+from langgraph_engram.prompts.rendering import as_data
 from langgraph_engram.screening import mask_secrets
 from langgraph_engram.temporal.find import MOST_MATCHES, find_times, parse_constraint, parse_time, resolve_times
 from langgraph_engram.text.keywords import is_small_talk, keywords_of
-from langgraph_engram.text.markdown import passages_of
+from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.questions import answer_type, read_cues
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import affirmed, location_of, purpose_of, reason_of, slot_of, type_of
@@ -30,7 +32,7 @@ PARTS = (
     "the week of ,early ,every ,three weeks ,days from ,a couple of ,next summer ,on the 5th ,on 5/5 ,today ,one ,"
     "hundred ,twenty ,and ,in the ,because ,to help ,not ,don't ,I use A ,I live ,moved to ,my number is 1,My ,Ana's ,"
     "A,a.,A&,x@,www.,http://,(,) ,*,**,1) ,- ,– ,“,?,! ,…,。,😀 ,e.g. ,; ,: ,> ,# ,`,```\n,~~~\n,<a ,<!--,[,](,|,|-|\n,"
-    "---\n,\\,    x\n,\u200b,é,4,1,\t,\n,  "
+    "---\n,\\,    x\n,',“,«,„,<a>,</a>,[a],[/a],a: b\n,: \n,:\n,===\n,[1,\u200b,é,4,1,\t,\n,  "
 ).split(",")
 FOUND = [
     *("5:5:", "1/2/", "May ", "Monday ", "May 3, ", "A", "Mon-", "My ", "2023/", "today "),
@@ -41,7 +43,7 @@ READERS = {
     "time": lambda text: parse_time(text, NOW),
     "constraint": lambda text: parse_constraint(text, NOW),
     "sentences": lambda text: (split_sentences(text), question_at_end(text)),
-    "passages": lambda text: (passages_of(text, "user"), passages_of(text, "assistant")),
+    "passages": lambda text: (chunks_of(text, "user"), chunks_of(text, "assistant")),
     "words": lambda text: (content_stems(text), numbers_in(text), spelled_numbers(words(text))),
     "keywords": lambda text: (keywords_of(text), is_small_talk(text)),
     "clauses": lambda text: (affirmed(text), type_of(text, NOW), slot_of(text, "Ana")),
@@ -49,6 +51,8 @@ READERS = {
     "question": lambda text: (answer_type(text), read_cues(text)),
     "evidence": lambda text: verify_record(make_record(0, text), [turn := make_turn(0, text)], [turn]),
     "support": read_sentences,
+    "quotation": voiced_sentences,
+    "markup": as_data,
     "secrets": mask_secrets,
 }
 

@@ -85,26 +85,15 @@ def test_a_message_takes_as_long_as_it_is(shape, role, size):
     assert grows_as_its_text(work, size)
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("size", [20, pytest.param(80, marks=pytest.mark.campaign)])
-def test_statements_that_contradict_each_other_take_as_long_as_they_are_many(size):
-    """Of all homes there is one in the end, and each was decided on once."""
+def test_statements_that_contradict_each_other_take_as_long_as_they_are_many(size, at_once):
+    """Of all homes there is one in the end, and each was decided on once, be they said in one message."""
 
     def work(size):
+        homes = [f"I live in Town{number}." for number in range(size)]
         with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
-            for number in range(size):
-                said = [{"speaker": "Ana", "text": f"I live in Town{number}."}]
-                memory.remember(said, user_id="ana", session_id=f"s{number}")
-
-    assert grows_as_its_text(work, size)
-
-
-@pytest.mark.parametrize("size", [20, pytest.param(200, marks=pytest.mark.campaign)])
-def test_statements_that_contradict_each_other_in_one_message(size):
-    """The same, said at once."""
-
-    def work(size):
-        with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
-            text = " ".join(f"I live in Town{number}." for number in range(size))
-            memory.remember([{"speaker": "Ana", "text": text}], user_id="ana")
+            for number, text in enumerate([" ".join(homes)] if at_once else homes):
+                memory.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id=f"s{number}")
 
     assert grows_as_its_text(work, size)

@@ -11,7 +11,7 @@ from langgraph_engram.embeddings.base import (
     texts_of_narrative,
     texts_of_turn,
 )
-from langgraph_engram.text.markdown import MAX_PASSAGE, passages_of
+from langgraph_engram.text.markdown import MAX_CHUNK, chunks_of
 from tests.conftest import make_turn
 
 
@@ -30,13 +30,13 @@ def test_a_short_turn_is_one_text():
 
 def test_a_long_turn_is_read_to_its_end():
     """Each of its passages counts by what it begins with."""
-    long = turn("We walked along the shore for a while. " * (MAX_PASSAGE // 20) + "The lighthouse keeper plays chess.")
+    long = turn("We walked along the shore for a while. " * (MAX_CHUNK // 20) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
     vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
 
     assert all(text.startswith("assistant: We walked along the shore") for text in texts)
-    assert len(texts) == len(passages_of(long.text, "assistant")) > 1
+    assert len(texts) == len(chunks_of(long.text, "assistant")) > 1
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 
@@ -50,16 +50,24 @@ def test_a_narrative_is_read_to_its_end_too():
 
 
 def test_long_sentences_weigh_more():
-    """The mean of sentences is that of their words, nearly."""
+    """The mean of sentences is that of their words, nearly; of opposite ones, which has no length, it stays finite."""
     east, north = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
 
-    mean = mean_of(["aaa", "b"], {"aaa": east, "b": north})
+    mean, none = mean_of(["aaa", "b"], {"aaa": east, "b": north}), mean_of(["a", "b"], {"a": east, "b": -east})
 
     assert mean == pytest.approx(np.array([3, 1]) / np.sqrt(10), abs=1e-6)
+    assert np.isfinite(none).all()
 
 
-def test_opposite_sentences_do_not_divide_by_nothing():
-    """A mean of no length stays finite."""
-    east = np.array([1, 0], dtype=np.float32)
-
-    assert np.isfinite(mean_of(["a", "b"], {"a": east, "b": -east})).all()
+@pytest.mark.parametrize(
+    ("reason", "purpose", "expected"),
+    [
+        ("", "", "Ana: I run to stay fit."),
+        ("", "to stay fit", "Ana: I run to stay fit."),
+        ("her knee healed", "to stay fit", "Ana: I run to stay fit. her knee healed"),
+        ("", "a marathon", "Ana: I run to stay fit. a marathon"),
+    ],
+)
+def test_a_record_is_found_by_its_reason_and_purpose_too(record, reason, purpose, expected):
+    """They stand beside the content where they are not words of it."""
+    assert record(0, "Ana: I run to stay fit.", reason=reason, purpose=purpose).indexed_text == expected

@@ -1,7 +1,5 @@
 """The facade keeps each turn once, each user apart, and says what it could not do."""
 
-import asyncio
-
 import pytest
 
 from langgraph_engram.formats.messages import Session
@@ -92,33 +90,6 @@ def test_receipts_of_sessions_add_up(memory, user):
     assert receipt.usage.calls == 0
     assert steps == [("remembering a", 0, 2), ("remembering b", 1, 2), ("remembered", 2, 2)]
     assert memory.remember_sessions([], user_id=user) == Receipt(run_id="")
-
-
-def test_the_async_twins_do_the_same(memory, user):
-    """What the one remembers, the other finds."""
-
-    async def live():
-        receipt = await memory.aremember(TOLD, user_id=user, session_id="s1")
-        found = await memory.asearch("Where does Ana's sister Runa live?", user_id=user)
-        return receipt, found, await memory.arecall("Where does Ana's sister Runa live?", user_id=user)
-
-    receipt, found, told = asyncio.run(live())
-
-    assert receipt.stored_turns == 3
-    assert found.evidence == memory.search("Where does Ana's sister Runa live?", user_id=user).evidence
-    assert "Oslo" in told.answer
-
-
-def test_closing_twice_is_harmless(tmp_path):
-    """Leaving a `with` after a close, or closing again, does nothing."""
-    with Memory(store=tmp_path / "store", encoder="hashing") as memory:
-        memory.remember(TOLD, user_id="ana")
-        memory.close()
-
-    memory.close()
-
-    with Memory(store=tmp_path / "store", encoder="hashing") as again:
-        assert len(again.show("turns", "ana")) == 3
 
 
 @pytest.mark.parametrize("name", PRESETS)

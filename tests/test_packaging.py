@@ -82,7 +82,7 @@ def test_no_second_copy_of_our_folders_can_be_loaded(name):
 
 HEAVY = (
     *("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers", "chromadb", "openai"),
-    *("langgraph", "langchain_core", "langchain", "pydantic", "numpy"),
+    *("langgraph", "langchain_core", "langchain", "pydantic", "numpy", "langgraph_api", "mcp", "starlette"),
 )
 
 
@@ -94,10 +94,15 @@ def imported_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "code", ["import langgraph_engram", "from langgraph_engram.cli.main import run; run(['--help'])"]
+    "code",
+    [
+        "import langgraph_engram",
+        "import langgraph_engram.server",
+        "from langgraph_engram.cli.main import run; run(['--help'])",
+    ],
 )
 def test_starting_is_light(code):
-    """No heavy library is imported until something is used: not by the package, and not to show the help."""
+    """No heavy library is imported until something is used: by the package, its server, or to show the help."""
     assert imported_by(code) == set()
 
 

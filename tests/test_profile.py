@@ -50,15 +50,6 @@ def test_a_profile_is_quoted_under_a_heading_for_each_kind(profile):
     assert [kept.record_id for kept in found.records] == ["r3", "r5", "r4", "r2", "r0", "r1"]
 
 
-def test_what_was_superseded_is_out(profile):
-    """Its successor is listed."""
-    old = {"status": "superseded", "superseded_by": "r1"}
-
-    found = profile(300, ("instruction", "Ana: Use tabs.", old), ("instruction", "Ana: Use spaces.", {}))
-
-    assert [kept.record_id for kept in found.records] == ["r1"]
-
-
 @pytest.mark.parametrize("length", [10, 100, 1000])
 def test_each_kind_has_a_line_before_any_has_a_second(profile, length):
     """Long statements are cut so that this holds, and what does not fit is in the records alone."""

@@ -16,9 +16,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.write_answer import MORE
-from langgraph_engram.schema import Scope
+from langgraph_engram.runner import AnswerStream, _may_be_unknown, stream_updates
+from langgraph_engram.schema import Intent, Scope
 from langgraph_engram.settings import Settings, UpdateSettings
-from langgraph_engram.streaming import AnswerStream, _may_be_unknown
 from tests.failing import Failing
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -51,32 +51,19 @@ CHUNKS = st.lists(st.sampled_from(["I", " don't", " know", ".", "I don", " live"
 
 
 @given(CHUNKS)
-def test_every_word_of_a_light_answer_is_told_or_may_be_unknown(chunks):
-    """However a text is cut, it is told whole, or held back whole because it says that nothing is known."""
-    answer = AnswerStream()
+def test_every_word_of_an_answer_is_told_or_may_be_unknown(chunks):
+    """However a light answer is cut, it is told whole, or held back whole because it says that nothing is known.
 
-    told = "".join(
-        update.text
-        for chunk in chunks
-        for update in answer.add(AIMessageChunk(chunk), {"langgraph_node": "judge_sufficiency"})
+    That the evidence is absent is an answer at last, which is told as it comes.
+    """
+    light, whole = (
+        [update.text for chunk in chunks for update in answer.add(AIMessageChunk(chunk), {"langgraph_node": node})]
+        for node, answer in (("judge_sufficiency", AnswerStream()), ("write_answer", AnswerStream()))
     )
 
     text = "".join(chunks)
-    assert told == ("" if _may_be_unknown(text) else text)
-
-
-@given(CHUNKS)
-def test_an_answer_is_told_as_it_comes(chunks):
-    """That the evidence is absent is an answer at last."""
-    answer = AnswerStream()
-
-    told = [
-        update.text
-        for chunk in chunks
-        for update in answer.add(AIMessageChunk(chunk), {"langgraph_node": "write_answer"})
-    ]
-
-    assert told == chunks
+    assert "".join(light) == ("" if _may_be_unknown(text) else text)
+    assert whole == chunks
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
@@ -89,6 +76,24 @@ def test_the_mark_for_more_is_told_to_nobody(sizes):
         begin += size
 
     assert told == text.replace(MORE, "")
+
+
+@pytest.mark.parametrize(
+    ("breadth", "chunks", "text"),
+    [
+        ("list", ["- a red kite [1]\n- a box", " kite [2]\nANS", "WER: Two", " kites [1][2]"], "Two kites [1][2]"),
+        ("list", ["- a red kite [1]"], ""),
+        ("narrow", ["- a red", " kite [1]"], "- a red kite [1]"),
+    ],
+)
+def test_the_list_before_an_answer_of_the_whole_is_held_back(breadth, chunks, text):
+    """Another answer may be a list."""
+    intent = Intent(query="Kites?", anchor="Kites?", breadth=breadth)
+    written = [("messages", (AIMessageChunk(chunk), {"langgraph_node": "write_answer"})) for chunk in chunks]
+
+    updates = stream_updates(iter([("updates", {"parse_intent": {"intent": intent}}), *written]))
+
+    assert "".join(update.text for update in updates) == text
 
 
 ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))

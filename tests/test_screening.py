@@ -1,6 +1,5 @@
 """Secrets are known by their shape, and by policy neither stored nor saved."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -8,13 +7,11 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.formats.messages import Session
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.screening import MASK, is_card_number, mask_secrets
 from langgraph_engram.settings import ReceiveSettings, Settings
-from langgraph_engram.state import Message
 
 BODY = "aB3" * 12
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\n-----END RSA PRIVATE KEY-----"
@@ -114,22 +111,6 @@ def test_a_receipt_says_what_was_done_and_no_file_holds_the_secret(tmp_path, pol
     assert held == (policy == "keep")
 
 
-def test_sessions_of_a_file_are_screened(tmp_path):
-    """Their receipts are summed."""
-    settings = Settings(receive=ReceiveSettings(secrets="mask"))
-    sessions = [
-        Session(None, [Message(speaker="Ana", text=f"My key {number} is {key}.")])
-        for number, key in enumerate(KEYS[:3])
-    ]
-    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
-        receipt = memory.remember_sessions(sessions, user_id="ana")
-
-        assert (receipt.stored_turns, receipt.masked) == (3, 3)
-        texts = {turn.text for turn in memory.show("turns", "ana")}
-
-    assert texts == {f"My key {number} is {MASK}." for number in range(3)}
-
-
 @pytest.mark.parametrize("policy", ["keep", "mask", "refuse"])
 def test_an_edit_is_screened_as_a_message_is(tmp_path, policy):
     """A secret in the new text of a record is kept, masked and counted, or refused with the record as it was."""
@@ -178,17 +159,6 @@ def test_what_is_masked_in_values_is_logged_with_its_count(monkeypatch, caplog):
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert caplog.messages[0].startswith("2 secrets")
     assert KEYS[0] not in caplog.text
-
-
-async def test_values_that_are_put_asynchronously_are_screened_too(monkeypatch):
-    """The other way in."""
-    monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps({"receive": {"secrets": "mask"}}))
-    store = await asyncio.to_thread(EngramStore, "memory:", encoder="hashing")
-
-    await store.aput(("n",), "a", {"note": KEYS[0]})
-
-    assert (await store.aget(("n",), "a")).value == {"note": MASK}
-    await asyncio.to_thread(store.close)
 
 
 @pytest.mark.parametrize("secrets", ["mask", "refuse"])

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from langgraph_engram.errors import StoreError
-from langgraph_engram.extraction.batching import TurnBatch, batch_events
 from langgraph_engram.extraction.evidence import verify_records
-from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory

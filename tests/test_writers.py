@@ -32,6 +32,10 @@ def request(run, *texts, **fields):
     return {"request": {"user_id": "ana", "session_id": "s1", "run_id": run, "messages": said, **fields}}
 
 
+def retry_of(*turn_ids):
+    return {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [*turn_ids]}}
+
+
 def check(index, texts):
     """Require that each text is one turn, each turn in one event, and each record in an event that is there."""
     turns = index.session_turns("s1")
@@ -131,7 +135,7 @@ def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph):
     before, (pending,) = statuses(store), store.pending_tasks(ANA)
     (decision,) = store.decisions(ANA)
 
-    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+    graph.invoke(retry_of(turn_id), thread("retry"))
 
     assert [status for _, status in before] == ["active", "superseded", "active"]
     assert (pending.run_id, pending.step, pending.turn_ids) == ("slow", "consolidate", [turn_id])
@@ -145,7 +149,7 @@ def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, grap
     receipt, turn_id = overtaken(store, graph, "consolidate", *BEES, f"{BEES[0]}..", looks=MAX_ATTEMPTS)
     before = store.index(ANA).records.items
 
-    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+    graph.invoke(retry_of(turn_id), thread("retry"))
 
     assert sorted(record.status for record in before) == ["active", "active", "merged", "merged"]
     assert (receipt.decisions, receipt.pending) == (0, 1)
@@ -179,7 +183,7 @@ def test_a_run_that_is_overtaken_again_and_again_ends(store, graph):
     receipt = graph.get_state(thread("slow")).values["receipt"]
     left = [(task.step, task.turn_ids) for task in store.pending_tasks(ANA)]
 
-    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn.turn_id]}}, thread("retry"))
+    graph.invoke(retry_of(turn.turn_id), thread("retry"))
 
     assert receipt.pending == 1
     assert left == [("consolidate", [turn.turn_id])]
@@ -207,7 +211,7 @@ def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
     graph = build_write_graph(store, model, model, preset("engram"), InMemorySaver())
     graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
     turns = [turn.turn_id for turn in store.index(ANA).turns.items]
-    again = {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": turns}}
+    again = retry_of(*turns)
     graph.invoke(again, thread("retry"), interrupt_after=["extract"])
     graph.invoke(again, thread("retry too"))
     kept = store.index(ANA).records.items
@@ -232,18 +236,6 @@ def test_a_run_that_stops_for_good_holds_nobody_up(store, graph):
     check(store.index(ANA), ["I ski.", "I run."])
 
 
-def test_a_session_that_was_closed_meanwhile_stays_closed(store, graph):
-    """A run that was overtaken by the end of the session does not open its event again."""
-    graph.invoke(request("begun", "I keep bees."), thread("begun"))
-    graph.invoke(request("slow", "The bees hum."), thread("slow"), interrupt_after=["segment"])
-    graph.invoke(request("quick", close_session=True), thread("quick"))
-
-    graph.invoke(None, thread("slow"))
-
-    (event,) = store.index(ANA).session_events("s1")
-    assert (event.status, len(event.turn_ids)) == ("closed", 2)
-
-
 def test_events_stand_in_the_order_of_their_turns_whoever_commits_first(store, graph):
     """What was said first comes first, though its run was overtaken."""
     graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
@@ -257,19 +249,18 @@ def test_events_stand_in_the_order_of_their_turns_whoever_commits_first(store, g
     check(index, told)
 
 
+@pytest.mark.parametrize("said", ["The bees hum.", "Let me ask something else. What about the tax?"])
 @pytest.mark.parametrize("last", [[], ["I ski."]])
-def test_a_late_run_does_not_open_a_closed_session(store, graph, last):
-    """A run that opens an event of its own was overtaken by the session's end: the session is as closed as it was."""
+def test_a_late_run_does_not_open_a_closed_session(store, graph, said, last):
+    """A run was overtaken by the end of the session: its event, extended or its own, is as closed as the session."""
     graph.invoke(request("begun", "I keep bees."), thread("begun"))
-    graph.invoke(
-        request("slow", "Let me ask something else. What about the tax?"), thread("slow"), interrupt_after=["segment"]
-    )
+    graph.invoke(request("slow", said), thread("slow"), interrupt_after=["segment"])
     graph.invoke(request("quick", *last, close_session=True), thread("quick"))
 
     graph.invoke(None, thread("slow"))
 
     events = store.index(ANA).session_events("s1")
-    assert len(events) > 1
+    assert sum(len(event.turn_ids) for event in events) == 2 + len(last)
     assert {event.status for event in events} == {"closed"}
 
 
@@ -288,9 +279,7 @@ def test_a_retry_puts_earlier_turns_before_those_of_the_open_event(store, graph)
     first = store.index(ANA).session_turns("s1")[0]
     graph.invoke(request("next", "The bees hum."), thread("next"))
 
-    graph.invoke(
-        {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [first.turn_id]}}, thread("again")
-    )
+    graph.invoke(retry_of(first.turn_id), thread("again"))
 
     index = store.index(ANA)
     (event,) = index.session_events("s1")

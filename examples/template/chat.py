@@ -30,8 +30,10 @@ class State(MessagesState):
 
 
 def recall(state: State, runtime: Runtime[Context]):
-    """Find what bears on the newest message: about 15 milliseconds, and no model is asked."""
-    found = memory.search(state["messages"][-1].text, user_id=runtime.context.user_id, budget=1000)
+    """Find what bears on the newest message in other threads: about 15 milliseconds, and no model is asked."""
+    others = {"session": {"$ne": thread_of(runtime)}}  # what stands in this one, the model sees anyhow
+    query = state["messages"][-1].text
+    found = memory.search(query, user_id=runtime.context.user_id, budget=1000, filters=others)
     return {"recalled": "\n".join(evidence.text for evidence in found.evidence)}
 
 
@@ -48,9 +50,13 @@ def answer(state: State):
 def remember(state: State, runtime: Runtime[Context]):
     """Keep what was said, each message once; the session is the thread."""
     said = [message for message in state["messages"] if message.type == "human"]
-    thread = runtime.execution_info.thread_id if runtime.execution_info else None
-    memory.remember(said, user_id=runtime.context.user_id, session_id=thread)
+    memory.remember(said, user_id=runtime.context.user_id, session_id=thread_of(runtime) or None)
     return {}
+
+
+def thread_of(runtime: Runtime[Context]) -> str:
+    """Return the thread of a run; empty without one."""
+    return (runtime.execution_info and runtime.execution_info.thread_id) or ""
 
 
 graph = (

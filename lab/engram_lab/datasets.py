@@ -18,7 +18,7 @@ from engram_lab.evidence_scores import statements_of
 from engram_lab.harness import StrPath
 from engram_lab.resume import KeyedLine
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.formats.files import parse_json, read_file
+from langgraph_engram.formats.files import decode, parse_json, read_bytes
 from langgraph_engram.formats.messages import ROLES, Session, read_captions, read_text, shown
 from langgraph_engram.state import Message
 
@@ -130,14 +130,14 @@ def read_as(shape: type[Shape], path: StrPath, expected: str) -> Shape:
     """Read a JSON file of a shape, which an error names."""
     name = fspath(path)
     try:
-        return TypeAdapter(shape).validate_python(parse_json(read_file(name), name))
+        return TypeAdapter(shape).validate_python(parse_json(decode(read_bytes(name), name), name))
     except ValidationError as error:
         raise UnreadableFile(f"{name}: expected {expected}") from error
 
 
 def _read(path: StrPath, read: Callable[[Mapping[str, Any], int], Conversation[Q]]) -> list[Conversation[Q]]:
     name = fspath(path)
-    data = parse_json(read_file(name), name)
+    data = parse_json(decode(read_bytes(name), name), name)
     items = data if isinstance(data, list) else [data]
     try:
         _expect(bool(items), "at least one sample", items)

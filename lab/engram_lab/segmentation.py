@@ -15,7 +15,7 @@ from nltk.metrics.segmentation import windowdiff
 
 from engram_lab.harness import Figures, Progress, StrPath, cost
 from langgraph_engram.errors import InvalidInput, InvalidMessages
-from langgraph_engram.formats.files import parse_json, read_file
+from langgraph_engram.formats.files import decode, parse_json, read_bytes
 from langgraph_engram.formats.messages import shown, to_messages
 from langgraph_engram.graphs.write import write_parts
 from langgraph_engram.llm.base import Model
@@ -47,7 +47,7 @@ class Dialogue:
 def read_dialogues(path: StrPath) -> list[Dialogue]:
     """Read a file's dialogues, in order."""
     name = fspath(path)
-    data = parse_json(read_file(name), name)
+    data = parse_json(decode(read_bytes(name), name), name)
     items = data if isinstance(data, list) else [data]
     return [_read_dialogue(item, number, name) for number, item in enumerate(items)]
 

@@ -14,8 +14,7 @@ from engram_lab.replay import ReplayModel
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 from langgraph_engram.llm.base import Failure
-from langgraph_engram.llm.chat import ChatModel, ChatSettings
-from langgraph_engram.llm.factory import open_model, openai_chat
+from langgraph_engram.llm.chat import ChatModel, ChatSettings, open_model, openai_chat
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.testing import FakeModel
 from tests.fake_server import FakeServer, Reply

@@ -27,7 +27,7 @@ COLUMNS: dict[ShownKind, tuple[str, ...]] = {
     "decisions": (
         "decided_at", "action", "jaccard", "cosine", "reason", "pair", "run_id", "undone_at", "decision_id",
     ),
-    "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "metadata", "turn_id"),
+    "turns": ("said_at", "session_id", "seq", "speaker", "text", "captions", "withdrawn", "metadata", "turn_id"),
     "profile": ("mentioned_at", "lasting", "speaker", "content", "record_id"),
 }  # fmt: skip
 LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})

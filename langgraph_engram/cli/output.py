@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shlex import quote
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -159,6 +160,9 @@ def format_receipt(receipt: "Receipt") -> str:
     parts = [
         f"{format_count(receipt.stored_turns, 'turn')} stored",
         f"{receipt.known_turns:,} known before" if receipt.known_turns else "",
+        f"{receipt.edited_turns:,} edited" if receipt.edited_turns else "",
+        f"{receipt.withdrawn_turns:,} withdrawn" if receipt.withdrawn_turns else "",
+        f"{receipt.restored_turns:,} held again" if receipt.restored_turns else "",
         f"{format_count(receipt.masked, 'secret')} masked" if receipt.masked else "",
         f"{format_count(receipt.refused, 'message')} refused" if receipt.refused else "",
         format_count(receipt.events, "event"),
@@ -200,7 +204,10 @@ def next_steps(pending: "Sequence[PendingTask]", command: Invocation) -> list[st
     if waiting:
         verb = "waits" if len(waiting) == 1 else "wait"
         steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {command.options}")
-    if left := [task for task in pending if task.run_id not in waiting]:
+    left = [task for task in pending if task.run_id not in waiting]
+    if loads := [task for task in left if task.step == "load"]:
+        steps += [f"load it again: engram load {quote(task.run_id)} {command.options}" for task in loads]
+    elif left:
         skip = "--skip " if all(task.set_aside for task in left) else ""
         steps.append(f"try again with the same options: engram retry {skip}{command.options}")
     return steps

@@ -129,7 +129,7 @@ def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
     for is_received, state in ((False, "not stored"), (True, "can be found, but later steps are pending")):
         tasks = [task for task in pending if (task.step != RECEIVE) is is_received]
         turns = {turn_id for task in tasks for turn_id in task.turn_ids}
-        if tasks:
+        if turns:
             left.append(f"{format_count(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
     return "; ".join([*left, *next_steps(pending, command)])
 
@@ -149,6 +149,9 @@ def recall(
         typer.Option(help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]'),
     ] = None,
     as_of: Annotated[str | None, typer.Option(help="Answer as memory stood then: a date or a time, ISO 8601.")] = None,
+    branches: Annotated[
+        Literal["current", "all"], typer.Option(help="Whether branches that their threads abandoned are read as well.")
+    ] = "current",
     style: Annotated[
         Literal["auto", "short", "full"] | None,
         typer.Option(help="How long the answer is. \\[default: as the question asks]"),
@@ -162,6 +165,7 @@ def recall(
     from langgraph_engram.formats.messages import read_moment, read_until
 
     asked: dict[str, Any] = {"now": read_moment(now), "as_of": read_until(as_of), "filters": read_filters(filters)}
+    asked["branches"] = branches
     with progress("remembering"), command.open_existing() as memory:
         if search:
             recollection = memory.search(question, budget=budget, limit=limit, select=select, **asked, **command.scope)

@@ -121,13 +121,9 @@ class ComparisonSet:
         own = slot_in(self.records[position])
         if own is None:
             return np.empty(0, dtype=np.intp)
-        holders = self._earlier(self.slots, own.key, position)
+        holders = self.earlier(self.slots, own.key, position)
         slots = (slot_in(self.records[holder]) for holder in holders.tolist())
         return holders[[slot is not None and slot.value != own.value for slot in slots]]
-
-    def wishes_alike(self, position: int) -> Positions:
-        """Return the positions of the earlier wishes of the new one's kind, in order."""
-        return self._earlier(self.wishes, wish_in(self.records[position]), position)
 
     def near_duplicates(self, position: int, others: Positions, cosines: NDArray[np.float32]) -> "list[NearDuplicate]":
         """Return how much a new record resembles some earlier ones, with their cosines, in order."""
@@ -137,7 +133,7 @@ class ComparisonSet:
             for other, cosine in zip(others.tolist(), cosines, strict=True)
         ]
 
-    def _earlier(self, index: BM25Index, term: str, position: int) -> Positions:
+    def earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
         holders = index.positions(term).astype(np.intp)
         return holders[(holders < position) & self.comparable[holders]]
@@ -204,10 +200,10 @@ class PairFinder:
 
     def find(self, scope: Scope, records: Sequence[Record]) -> PairedRecords:
         """Return the pairs of active records to decide on, each with a new record in it, stored already or not."""
-        new = [record for record in records if record.status == "active" and not record.is_passage]
+        new = [record for record in records if record.status == "active" and not record.is_chunk]
         if not self.settings.enabled or not new:
             return PairedRecords()
-        index = self.store.index(scope)
+        index = self.store.index(scope).as_of(None)
         old = _old_active(index, new)
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
         compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
@@ -239,7 +235,8 @@ class PairFinder:
     def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
         """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
         near = compared.with_shared_keywords(position, self.settings.jaccard)
-        rivals, wishes = compared.rivals(position), compared.wishes_alike(position)
+        rivals = compared.rivals(position)
+        wishes = compared.earlier(compared.wishes, wish_in(compared.records[position]), position)
         others = np.union1d(np.union1d(near, rivals), wishes)
         cosines = compared.cosines(position, others)
         passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
@@ -270,9 +267,9 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
-    """Return which records of a scope are active and no passages, and are not the new ones written before."""
+    """Return which records of a scope are active and no chunks, and are not the new ones written before."""
     records = index.records
-    old: NDArray[np.bool_] = records.active & ~records.is_passage
+    old: NDArray[np.bool_] = records.active & ~records.is_chunk
     old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
     return old
 

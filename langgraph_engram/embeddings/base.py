@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.schema import Turn
-from langgraph_engram.text.markdown import passages_of, prose_of
+from langgraph_engram.text.markdown import chunks_of, prose_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
 
@@ -20,7 +20,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
 MAX_OPENING = 200
-"""Characters of a passage of a long message that are encoded: its headings, and what it begins with."""
+"""Characters of a chunk of a long message that are encoded: its headings, and what it begins with."""
 HASHED_DIMENSIONS = 256
 CACHED_TEXTS = 20_000
 """Texts whose vectors are cached: 30 MB of vectors of 384 dimensions, and the texts."""
@@ -47,14 +47,14 @@ def texts_of_turn(turn: Turn) -> list[str]:
     """Return the texts whose mean vector stands for a turn, at least one."""
     if len(turn.text) < LONG_TEXT:
         return [turn.indexed_text]
-    passages = [opening_of(f"{turn.speaker}: {passage}") for passage in passages_of(turn.text, turn.role)]
-    plain = turn.text if not passages else prose_of(turn.text) if turn.role != "assistant" else ""
-    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *passages, *turn.captions]
+    chunks = [opening_of(f"{turn.speaker}: {chunk}") for chunk in chunks_of(turn.text, turn.role)]
+    plain = turn.text if not chunks else prose_of(turn.text) if turn.role != "assistant" else ""
+    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *chunks, *turn.captions]
 
 
-def opening_of(passage: str) -> str:
-    """Return the part of a passage of a long message that its vector is made of: its words are found by all of it."""
-    return passage[:MAX_OPENING]
+def opening_of(chunk: str) -> str:
+    """Return the part of a chunk of a long message that its vector is made of: its words are found by all of it."""
+    return chunk[:MAX_OPENING]
 
 
 def texts_of_narrative(text: str) -> list[str]:

@@ -14,8 +14,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
-from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
+from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")

@@ -160,6 +160,7 @@ def _changes(stored: StoredScope, erased: Erased, target: Target, threads: Seque
     events, restored = cleanup.events(), cleanup.records()
     without_run = [task for task in stored.pending_tasks if task.awaits_approval and task.run_id in threads]
     return Changes(
+        turns=cleanup.turns(),
         events=events,
         boundaries=cleanup.boundaries(events),
         pending_tasks=cleanup.pending_tasks(restored),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from langgraph_engram.branches import way_to
 from langgraph_engram.consolidation.merging import as_active, as_superseded, without_conflicts
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.history import find_one
@@ -244,6 +245,13 @@ class Cleanup:
     erased: Erased
     run_id: str
     """The run id of new pending tasks."""
+
+    def turns(self) -> list[Turn]:
+        """Return the turns of threads that were said after an erased one, after what that was said after itself."""
+        index, lost = self.stored.index, self.erased.turn_ids
+        left = (turn for turn in index.turns.items if turn.after in lost and turn.turn_id not in lost)
+        ways = ((turn, (up.turn_id for up in way_to(index, turn.after) if up.turn_id not in lost)) for turn in left)
+        return [turn.model_copy(update={"after": next(way, "")}) for turn, way in ways]
 
     def events(self) -> list[Event]:
         """Return the events that lose a turn or whose titles repeat erased words, as they are without it."""

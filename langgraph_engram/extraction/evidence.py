@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from langgraph_engram.extraction.batching import as_read
+from langgraph_engram.extraction.extractor import as_read
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import DateOrder, Event, Interval, Prompt, Record, Turn
 from langgraph_engram.settings import ExtractSettings
@@ -61,7 +61,7 @@ def verify_records(
         read_with |= {event_of[turn_id]: (prompt.turn_ids, read) for turn_id in prompt.turn_ids}
     verified: list[Record] = []
     for record in records:
-        if record.is_passage:
+        if record.is_chunk:
             verified.append(record)
             continue
         core, read = read_with.get(record.event_id, ([], []))
@@ -358,13 +358,12 @@ def _support(
 
 def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
     """Return the first of `numbers`, in digits, that is not among those said, written plainly; empty if all are."""
-    return next((number for number in numbers if not _is_number_said(plain_number(number), said)), "")
-
-
-def _is_number_said(number: str, said: Collection[str]) -> bool:
-    """Return whether a number was said: as it is, as the two digits of a year, or as a full hour on a clock."""
-    of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
-    return number in said or of_year in said or not number.strip("0")
+    for number in numbers:  # a year may be said by its last two digits, and a full hour has no minutes
+        plain = plain_number(number)
+        of_year = plain[2:] if len(plain) == YEAR_DIGITS and plain.isdigit() else plain
+        if plain.strip("0") and plain not in said and of_year not in said:
+            return number
+    return ""
 
 
 def sentences_of(turns: Sequence[Turn]) -> list[SentenceSupport]:

@@ -6,40 +6,67 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
-from langgraph_engram.logistic import Numbers, TextClassifier
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.questions import begins_question
+from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "lasting_weights.json"
-KINDS: tuple[Lasting, ...] = get_args(Lasting)
+LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
 THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-QUOTATION = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|[\"“][^\"“”]*[\"”]", re.DOTALL | re.MULTILINE)
-"""What somebody quotes or pastes: a block of code, a line of a reply, a text between quotation marks."""
+UNNAMED = "user"
+"""The speaker of a message without a name: its role."""
 MOST_QUOTED = 0.5
 """Share of a sentence that a quotation inside it may take up."""
+PASTED = re.compile(
+    r"""
+    ```.*?(?:```|\Z) | ^[ \t]*~~~.*?(?:^[ \t]*~~~|\Z)                       # blocks of code
+    | ^[ \t]*[>|][^\n]*                                                     # lines of a reply or a table
+    | (?<!\w)["“„«][^"“”„«»]*(?:["“”»]|\Z) | (?<!\w)['‘](?=\w)[^\n]{1,300}?['’](?!\w)
+    | (?<!\w)<(?P<tag>[a-z][\w-]*)(?=[\s/>])[^<>\n]*>.*?(?:</(?P=tag)\s*>|\Z)
+    | \[(?P<code>[a-z]\w*)[^\[\]\n]{0,80}\].{0,2000}?\[/(?P=code)\]
+    | ^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})(?:.*^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$|.*\Z)
+    | (?:^(?:\[[^\]\n]{1,40}\][ ]?)?[^\W\d_][\w .'’-]{0,39}:[ \t]+\S[^\n]*(?:\n|\Z)){2,}(?:[ \t]*\n.*\Z)?
+    | ^\#{1,6}[ \t][^\n]*\n.*\Z                                             # a page
+    | (?<=[:：])[ \t]*\n\s*(?!```|~~~|\s)(?P<introduced>.*)\Z
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""What is quoted or pasted: by the structure of a message alone, no word is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voiced:
+    """A sentence of a message, and whose words it holds."""
+
+    text: str
+    is_own: bool = True
+    introduction: str = ""
+    """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
 
 
 @cache
-def load_model() -> TextClassifier[str]:
-    """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
-    labels = (*KINDS, LASTS)
-    return TextClassifier.load(dict.fromkeys(labels, THRESHOLD), "langgraph_engram.extraction", WEIGHTS_FILE)
+def load_classifier() -> TextClassifier:
+    """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
+    return TextClassifier.load((*LABELS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_lasting(
@@ -47,67 +74,93 @@ def mark_lasting(
 ) -> list[Record]:
     """Return records with the significance of what people said, and with the kinds of what the user did.
 
-    What a model has marked stays marked, of what the user said. Records in the words of a speaker are classified, if
-    the encoder is MiniLM. `turns` are those that the records were extracted from.
+    What a model has marked stays marked, of the user's own voice; an instruction in their words, only if these show it.
+    Records in a speaker's words are classified, if the encoder is MiniLM. `turns` are those they were extracted from.
     """
     said = {turn.turn_id: turn for turn in turns if turn.role == "user"}
-    own = own_turn_ids(turns, index, user_id)
-    quotations = {turn_id: [words(quoted) for quoted in QUOTATION.findall(turn.text)] for turn_id, turn in said.items()}
-    marked = {
-        record.record_id: record if _rests_on(record, own) else record.model_copy(update={"lasting": None})
-        for record in records
-    }
-    unmarked = [record for record in marked.values() if not record.lasting and _rests_on(record, said)]
-    as_said = [record for record in unmarked if _is_as_said(record, quotations[record.source_turn_ids[-1]])]
-    if as_said and encoder.name == VECTOR_SPACE:
-        texts = [own_words(record.content, record.speaker) for record in as_said]
-        found = load_model().probabilities(texts, encoder.encode([record.indexed_text for record in as_said]))
-        for record, text, row in zip(as_said, texts, found, strict=True):
-            kind = _kind(row, asks=begins_question(text)) if _rests_on(record, own) else None
-            significance = round(MOST_SIGNIFICANT * float(row[-1]), 2)
-            marked[record.record_id] = record.model_copy(update={"lasting": kind, "significance": significance})
-    return [marked[record.record_id] for record in records]
+    own, voices = _own_turns(said.values(), index, user_id), _own_voices(records, said)
+    users = {record.record_id for record in records if record.record_id in voices and _rests_on(record, own)}
+    told = [record for record in records if record.record_id in voices]
+    unsure = [record for record in told if record.lasting in (None, "instruction") or record.record_id not in users]
+    classified = _classify(unsure, encoder)
+    instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
+    users = {key for key in users if voices[key].introduction in {"", *instructions}}
+    found = [classified.get(record.record_id, record) for record in records]
+    return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
-def _kind(probabilities: Numbers, *, asks: bool) -> Lasting | None:
-    """Return the likeliest kind of what lasts; what only asks is nothing else than an instruction."""
-    if probabilities[0] >= INSTRUCTION_THRESHOLD:
-        return "instruction"
-    if asks or probabilities[-1] < THRESHOLD:
-        return None
-    return KINDS[1 + int(np.argmax(probabilities[1:-1]))]
+def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
+    """Return those in a speaker's words as classified, by id; an instruction is one sooner if a model says so too."""
+    said = [(record, own_words(record.content, record.speaker)) for record in records]
+    said = [(record, text) for record, text in said if text != record.content and words(text)]
+    if not said or encoder.name != VECTOR_SPACE:
+        return {}
+    vectors = encoder.encode([record.indexed_text for record, _ in said])
+    rows = load_classifier().probabilities([text for _, text in said], vectors)
+    classified: dict[str, Record] = {}
+    for (record, text), row in zip(said, rows, strict=True):
+        is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
+        lasts = row[-1] >= THRESHOLD and not begins_question(text)
+        kind = "instruction" if is_instruction else LABELS[1 + int(np.argmax(row[1:-1]))] if lasts else None
+        update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2)}
+        classified[record.record_id] = record.model_copy(update=update)
+    return classified
 
 
-def own_turn_ids(turns: Sequence[Turn], index: ScopeIndex, user_id: str) -> set[str]:
-    """Return the ids of those turns that the user said: the only person of the session, or the one of that name."""
-    people = {
-        session_id: {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
-        for session_id in {turn.session_id for turn in turns}
-    }
-    return {
-        turn.turn_id
-        for turn in turns
-        if turn.role == "user"
-        if people[turn.session_id] <= {turn.speaker} or turn.speaker.casefold() in (user_id.casefold(), "user")
-    }
+def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:
+    """Return the sentence that each record of some turns tells, by its id, without those that are quoted."""
+    messages = {turn_id: _by_words(turn) for turn_id, turn in said.items()}
+    telling = [record for record in records if _rests_on(record, said) and not record.is_chunk]
+    told = {record.record_id: _told_by(record, messages[record.source_turn_ids[-1]]) for record in telling}
+    return {record_id: sentence for record_id, sentence in told.items() if sentence.is_own}
+
+
+def _by_words(turn: Turn) -> dict[tuple[str, ...], Voiced]:
+    """Return the sentences of a turn by their words as records have them; what is quoted, and said as well, is said."""
+    found: dict[tuple[str, ...], Voiced] = {}
+    for sentence in sorted(voiced_sentences(turn.text), key=lambda sentence: sentence.is_own):
+        resolved = resolve_times(sentence.text, turn.said_at, turn.date_order)
+        found[tuple(words(own_words(f"{turn.speaker}: {resolved}", turn.speaker)))] = sentence
+    return found
+
+
+def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voiced:
+    """Return the sentence that a record tells: the one in its words, or else in the most of them."""
+    told = tuple(words(own_words(record.content, record.speaker)))
+    if told in sentences or not sentences:
+        return sentences.get(told, Voiced(record.content))
+    return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
+
+
+def voiced_sentences(text: str) -> list[Voiced]:
+    """Return the sentences of a message, in order; those that a quotation mostly fills are not the speaker's own."""
+    introduction, position, end = "", 0, 0
+    voices: list[str] = []
+    for match in PASTED.finditer(text):
+        voices += [""] * len(words(text[end : match.start()]))
+        voices += ["introduced" if match["introduced"] else "pasted"] * len(words(match.group()))
+        end = match.end()
+    voices += [""] * len(words(text[end:]))
+    found: list[Voiced] = []
+    for sentence in split_sentences(text):
+        own = voices[position : (position := position + len(words(sentence)))]
+        if "introduced" in own:
+            introduction = introduction or (found[-1].text if found else "")
+        found.append(Voiced(sentence, own.count("pasted") <= MOST_QUOTED * len(own), introduction))
+    return found
+
+
+def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:
+    """Return the ids of what the user said: by name, else without one, else as the only one, if unknown until then."""
+    own = {name for name in index.turns.people if name.casefold() == user_id.casefold()}
+    names: dict[str, set[str]] = {}
+    for session_id in {turn.session_id for turn in turns}:
+        people = {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+        is_only = len(people) == 1 and own.union({UNNAMED}).isdisjoint(index.turns.people)
+        names[session_id] = people & own or people & {UNNAMED} or (people if is_only else set())
+    return {turn.turn_id for turn in turns if turn.speaker in names[turn.session_id]}
 
 
 def _rests_on(record: Record, turns: Collection[str]) -> bool:
     """Return whether the last turn that a record cites is one of these; an assistant may have asked before."""
     return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in turns
-
-
-def _is_as_said(record: Record, quotations: Sequence[Sequence[str]]) -> bool:
-    """Return whether a record is in the speaker's words: no quotation, mostly, nor part of one, and not nothing."""
-    own = own_words(record.content, record.speaker)
-    said = words(own)
-    if own == record.content or not said:
-        return False
-    return not any(
-        _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said))
-        for quoted in quotations
-    )
-
-
-def _holds(text: Sequence[str], part: Sequence[str]) -> bool:
-    return bool(part) and f" {' '.join(part)} " in f" {' '.join(text)} "

@@ -19,7 +19,7 @@ from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
-from langgraph_engram.text.markdown import passages_of
+from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
 from langgraph_engram.text.tokens import words
@@ -56,6 +56,7 @@ def build_records(
     named.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+    places = {sentence.number: place for place, sentence in enumerate(sentences)}
     made: list[Record] = []
     for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
         cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
@@ -65,7 +66,8 @@ def build_records(
             last = sources[-1] if sources else sentences[0].turn
             event_id = event_of[last.turn_id]
             record_id = make_id(scope_key, event_id, kind, text.content.casefold())
-            record = _record(record_id, kind, text.content, event_id, last, sources, len(made))
+            part = places[text.sentences[0].number] if text.sentences else 0
+            record = _record(record_id, kind, text.content, event_id, last, sources, part)
             if isinstance(draft, RecordDraft):
                 found = _dimensions(draft, text, alone=len(texts) == 1)
                 record = record.model_copy(update={name: found[name] for name in dimensions})
@@ -73,12 +75,12 @@ def build_records(
     return join_repeats(made)
 
 
-def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
-    """Return the passages of turns of events as records, as they were written, each after its speaker's name."""
+def chunk_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
+    """Return the chunks of turns of events as records, as they were written, each after its speaker's name."""
     found: list[Record] = []
     for turn in (turn for turn in turns if turn.turn_id in event_of):
         event_id = event_of[turn.turn_id]
-        for part, text in enumerate(passages_of(turn.text, turn.role)):
+        for part, text in enumerate(chunks_of(turn.text, turn.role)):
             record_id = make_id(scope_key, event_id, "passage", turn.turn_id, part, text)
             found.append(_record(record_id, "passage", f"{turn.speaker}: {text}", event_id, turn, [turn], part))
     return found

@@ -10,6 +10,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -18,9 +19,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import EXPORT_FORMAT, GZIP_MAGIC
-from langgraph_engram.pending import FORGET, RECEIVE
+from langgraph_engram.pending import FORGET, LOAD, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
-from langgraph_engram.schema import Frozen, Scope
+from langgraph_engram.schema import Frozen, PendingTask, Scope, make_id
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import BOUNDARIES, DECISIONS, EVENTS, PENDING_TASKS, RECORDS, SYNTHESES, TURNS, Kind
@@ -31,6 +32,10 @@ VERSION = 1
 ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS)
 """The order of a scope's items: tasks come before the turns that they are about, as in a commit."""
 BATCH = 500
+PARTIAL = ".unfinished"
+"""How the name of a file ends that is being written."""
+NOTE = ".engram.exporting-"
+"""How a file in the store's folder is called that says where an export is being written."""
 
 
 class Header(Frozen):
@@ -69,7 +74,7 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
     """Write what is stored of a scope, or of everyone, to a file, gzipped if its name ends in .gz.
 
     No run commits to a scope while it is written; of a whole scope a page is held at a time. A failure leaves whatever
-    stood under the name as it was.
+    stood under the name as it was; what a killed process leaves is called unfinished, and replaced by the next export.
 
     Raises:
         InvalidInput: Neither a scope nor everyone is named, or both.
@@ -79,15 +84,16 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
         raise InvalidInput("whose memory is exported? Name one user, or everyone")
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
-    with _written(path) as file:
+    with _written(store, path) as file:
         _write_line(file, Header(format=EXPORT_FORMAT, version=VERSION))
         for owner in scopes:
             with store.committing(owner):
                 for kind in ORDER:
                     for item in store.items(owner, kind):
                         # A task at one of these steps is about what is not stored, or does not stay.
-                        if getattr(item, "step", None) not in (RECEIVE, FORGET):
-                            _write_item(file, kind, owner, item)
+                        if getattr(item, "step", None) not in (RECEIVE, FORGET, LOAD):
+                            head = f'{{"kind":"{kind.name}","scope":{owner.model_dump_json()},"item":'
+                            file.write(f"{head}{item.model_dump_json()}}}\n".encode())
                             counts[kind.name] += 1
         _write_line(file, Footer(items=sum(counts.values())))
     return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
@@ -96,8 +102,8 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
 def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> LoadReceipt:
     """Load an exported file. What is stored already stays as it is.
 
-    The file is read twice: it is checked whole before anything is written. A load that was cut off is completed by
-    loading again.
+    The file is read twice: it is checked whole before anything is written. A load that was cut off is pending in
+    each of its scopes, and completed by loading again.
 
     Args:
         scope: Whose memory it becomes; by default that of each line.
@@ -107,11 +113,12 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
         InvalidInput: It names several scopes beside `scope`.
         StoreError: The store cannot write; the same call again does the rest.
     """
-    scopes = dict.fromkeys(line.scope.key for line in _read_export(path))
+    scopes = {line.scope.key: line.scope for line in _read_export(path)}
     if scope is not None and len(scopes) > 1:
         raise InvalidInput(
             f"{path}: holds memories of {len(scopes)} users, agents or tenants: load it without naming a user"
         )
+    owners, unfinished = [scope] if scope else [*scopes.values()], _unfinished(str(path.resolve()))
     loaded, known, differing = dict.fromkeys(KIND_OF, 0), 0, 0
     for _, lines in groupby(_read_export(path), lambda line: (line.scope.key, line.kind)):
         while batch := list(islice(lines, BATCH)):
@@ -120,13 +127,32 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
             with store.committing(owner):
                 stored = _stored(store, owner, kind, items)
                 new = [item for item in items if kind.id_of(item) not in stored]
+                if new and not any(loaded.values()):
+                    for named in owners:
+                        store.commit(named, Changes(pending_tasks=[unfinished]))
                 if new:
                     changes: dict[str, Any] = {kind.name: new}
                     store.commit(owner, Changes(**changes))
             loaded[kind.name] += len(new)
             known += len(items) - len(new)
             differing += sum(item != stored.get(kind.id_of(item), item) for item in items)
+    for owner in owners:
+        if store.stored(owner, PENDING_TASKS, [unfinished.pending_id]):
+            store.commit(owner, Changes(completed=[unfinished.pending_id]))
     return LoadReceipt(path=str(path), scopes=len(scopes), known=known, differing=differing, **loaded)
+
+
+def unfinished_exports(location: str) -> dict[Path, Path]:
+    """Return the files that exports of a store have left unfinished, by the notes of them in its folder."""
+    left = {note: Path(note.read_text(encoding="utf-8")) for note in Path(location).glob(f"{NOTE}*")}
+    return {note: path for note, path in left.items() if path.is_file()}
+
+
+def _unfinished(path: str) -> PendingTask:
+    """Return the task that a scope has until a file is loaded."""
+    named = {"pending_id": make_id(LOAD, path), "run_id": path, "session_id": "", "turn_ids": [], "step": LOAD}
+    reason = f"{path} is loaded in part: load it again"
+    return PendingTask.model_validate({**named, "reason": reason, "since": datetime.now(UTC)})
 
 
 def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any]) -> dict[str, Any]:
@@ -140,9 +166,12 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to be written beside its name, and put it there once it is whole."""
-    beside = path.with_name(f".{path.name}.partial")
+def _written(store: ChromaStore, path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to be written beside its name, as the store's folder says, and put it there once it is whole."""
+    beside = path.with_name(f"{path.name}{PARTIAL}")
+    note = Path(store.location, f"{NOTE}{make_id(beside.resolve())}")
+    with suppress(OSError):  # a store on a server has no folder
+        note.write_text(str(beside.resolve()), encoding="utf-8")
     try:
         with beside.open("wb") as raw:
             is_packed = path.suffix == ".gz"
@@ -152,15 +181,12 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        beside.unlink(missing_ok=True)
+        for left in (beside, note):
+            left.unlink(missing_ok=True)
 
 
 def _write_line(file: IO[bytes], line: BaseModel) -> None:
     file.write(line.model_dump_json().encode() + b"\n")
-
-
-def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) -> None:
-    file.write(f'{{"kind":"{kind.name}","scope":{scope.model_dump_json()},"item":{item.model_dump_json()}}}\n'.encode())
 
 
 def _check_header(path: Path, line: bytes) -> None:
@@ -178,6 +204,8 @@ def _check_header(path: Path, line: bytes) -> None:
 
 def _read_export(path: Path) -> Iterator[ItemLine]:
     """Yield the items of an export, and check its header and, at the end, its count."""
+    if path.name.endswith(PARTIAL):
+        raise UnreadableFile(f"{path}: is an export that did not reach its end: export it again")
     lines = _lines(path)
     _check_header(path, next(lines, b""))
     count, footer = 0, None

@@ -110,11 +110,6 @@ def parse_conversations(
     return ParsedFile(chosen, [session for session in sessions if session.messages])
 
 
-def read_file(path: str) -> str:
-    """Read a UTF-8 text file, gzipped or not."""
-    return decode(read_bytes(path), path)
-
-
 def read_bytes(path: str) -> bytes:
     """Read a file, or raise `UnreadableFile`."""
     try:

@@ -31,6 +31,11 @@ MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 APP_MARK = "\u200e"
 """WhatsApp sets it before what it writes itself: of pictures, calls, changes of the group."""
 APP_WORDS = re.compile(rf"(?:{APP_MARK}[^\n]*|<[^<>\n]+>)(?:\n|$)|\s*{APP_MARK}<[^<>]*>\s*$")
+APP_SAID = re.compile(
+    r"\A\s*(?:null|You deleted this message|This message was deleted|Missed (?:group )?(?:voice|video) call|"
+    r"[^\n]+ \(file attached\)|\w+-\d{8}-WA\d+\.\w+ \([^()\n]+\))\.?\s*(?:\n|$)"
+)
+"""What it writes itself on Android, where it sets no mark: as an English phone does, and pictures in any language."""
 DELIMITERS = ",;\t|"
 SECONDS = re.compile(r"\d{9,}(\.\d+)?")
 """A number of so many digits is seconds since 1970; of eight it is a day, 20240501."""
@@ -83,7 +88,7 @@ def whatsapp_sessions(text: str, name: str, date_order: DateOrder | None = None)
     """
     rows = _lines(text, _chat_line, "a line such as [12/06/2024, 09:15:33] Ana: text")
     for row in rows:
-        row.fields["text"] = MARKS.sub("", APP_WORDS.sub("", row.fields["text"])).strip()
+        row.fields["text"] = APP_SAID.sub("", MARKS.sub("", APP_WORDS.sub("", row.fields["text"]))).strip()
     said_rows = [
         _Row(row.line, {**row.fields, "said_at": time.isoformat()}, f"{_stem(name, 'whatsapp')}-{time:%Y-%m-%d}")
         for row, time in zip(rows, _read_times(rows, date_order), strict=True)

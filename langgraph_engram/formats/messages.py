@@ -7,16 +7,17 @@ own message ids are not used as external ids: without a checkpointer they are ne
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from langchain_core.messages import BaseMessage, ChatMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.filters import is_text
 from langgraph_engram.schema import Role
-from langgraph_engram.state import Message, plain_name
+from langgraph_engram.state import Message, Thread, plain_name
 
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
@@ -30,6 +31,7 @@ TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
 ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
+SUMMARY_SOURCE = "summarization"
 MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document."""
 SHOWN_CHARACTERS = 80
@@ -53,7 +55,7 @@ class Session:
     messages: list[Message]
 
 
-def to_messages(items: object) -> list[Message]:
+def to_messages(items: object, *, with_ids: bool = False) -> list[Message]:
     """Convert a list of messages, or a single one, in order.
 
     A message that only calls tools is left out; tool results and system messages are kept under their role, and no
@@ -62,7 +64,10 @@ def to_messages(items: object) -> list[Message]:
 
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
-            and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them.
+            and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them. The
+            time of a LangChain message is its own `said_at` or that of its `additional_kwargs`, `timestamp` or
+            `created_at`; that of its `response_metadata` counts where none that people and models say lacks one.
+        with_ids: Whether LangChain's own ids are external ids, as the messages of a checkpointed thread keep theirs.
 
     Returns:
         At most one message for each item.
@@ -71,14 +76,38 @@ def to_messages(items: object) -> list[Message]:
         InvalidMessages: An item is invalid; the error has its index, what is wrong, and what to do.
     """
     messages: list[Message] = []
-    for index, item in enumerate(_as_list(items)):
+    listed = list(_as_list(items))
+    said = [item for item in listed if isinstance(item, HumanMessage | AIMessage)]
+    noted = all(_moment_of(message, noted=True) for message in said)
+    for index, item in enumerate(listed):
         try:
-            message = _to_message(item)
+            message = _to_message(item, noted=noted)
         except InvalidMessages as error:
             raise InvalidMessages(f"messages[{index}]: {error}") from error
         if message is not None:
-            messages.append(message)
+            own_id = item.id if with_ids and isinstance(item, BaseMessage) else None
+            messages.append(message.model_copy(update={"external_id": own_id}) if own_id else message)
     return messages
+
+
+def to_thread(items: object) -> Thread:
+    """Return a thread for memory to follow, of all its messages, in order.
+
+    Raises:
+        InvalidMessages: A message is invalid, or has no id: then nobody can tell whether the thread still holds it.
+    """
+    if isinstance(items, Thread):
+        return items
+    messages = to_messages(items, with_ids=True)
+    for index, message in enumerate(messages):
+        if message.external_id is None:
+            raise InvalidMessages(f"thread[{index}] has no id: a graph with a checkpointer gives each message one")
+    return Thread(messages=messages, summarized=any(map(is_summary, _as_list(items))))
+
+
+def is_summary(message: object) -> bool:
+    """Return whether a message is a summary, which LangChain's middleware put in place of others."""
+    return isinstance(message, BaseMessage) and message.additional_kwargs.get("lc_source") == SUMMARY_SOURCE
 
 
 def to_messages_at(place: str, item: Mapping[str, object]) -> list[Message]:
@@ -181,14 +210,14 @@ def _as_list(items: object) -> Iterable[object]:
     raise InvalidMessages(f"expected a list of messages, not {shown(items)}: put one message in a list")
 
 
-def _to_message(item: object) -> Message | None:
+def _to_message(item: object, *, noted: bool) -> Message | None:
     if isinstance(item, Message):
         check_size(item.text, item.captions)
         for text in (item.text, item.speaker, item.external_id or "", *item.captions):
             check_text("the message", text)
         return item
     if isinstance(item, BaseMessage):
-        return _read_mapping(_to_mapping(item), may_be_empty=True)
+        return _read_mapping(_to_mapping(item, noted=noted), may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
@@ -196,11 +225,19 @@ def _to_message(item: object) -> Message | None:
     )
 
 
-def _to_mapping(message: BaseMessage) -> dict[str, object]:
+def _to_mapping(message: BaseMessage, *, noted: bool) -> dict[str, object]:
     role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
-    moments = {key: message.additional_kwargs[key] for key in MOMENT_KEYS if key in message.additional_kwargs}
-    calls = getattr(message, "tool_calls", None)
-    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **moments}
+    moment, calls = _moment_of(message, noted=noted), getattr(message, "tool_calls", None)
+    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, "said_at": moment}
+
+
+def _moment_of(message: BaseMessage, *, noted: bool) -> object:
+    """Return the time that a message has, else one that a provider noted, unless nobody can read it."""
+    told = _first({**message.additional_kwargs, **(message.model_extra or {})}, MOMENT_KEYS)
+    if told is None and noted:
+        with suppress(InvalidMessages):
+            return read_moment(_first(message.response_metadata, MOMENT_KEYS))
+    return told
 
 
 def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:
@@ -231,7 +268,7 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
     speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
     if role is None:
-        our_role = ROLES.get(speaker.casefold(), "user")
+        our_role = ROLES.get(speaker.replace("\ufffd", "").casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:
         our_role = ROLES[role.casefold()]
     else:

@@ -35,7 +35,7 @@ from langgraph_engram.integrations.middleware import (
     create_agent,
 )
 from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, start_of_newest_turn
-from langgraph_engram.llm.factory import open_chat
+from langgraph_engram.llm.chat import open_chat
 from langgraph_engram.memory import Memory
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection

@@ -31,6 +31,10 @@ UNNAMED = (
 UNNAMED_REQUEST = (
     "no user was named: send request.user_id, or user_id in the context; a server with tokens knows whose memory it is"
 )
+KNOWN_IN_PART = (
+    "this run was scheduled, and of who did so the server knows the name {!r} alone: let its handler of crons keep the "
+    "user in the schedule (docs/guides/agents.md), or give memory tenant='default' where users have no tenants"
+)
 USER_KEYS = ("user_id", "langgraph_user_id", "langgraph_auth_user_id")
 """The keys under which a run may name the user: ours, that of langmem's namespaces, and that of LangGraph's server."""
 Run = Runtime[Any] | ToolRuntime[Any, Any]
@@ -73,7 +77,7 @@ def resolve_scope(
         InvalidInput: A name is invalid.
     """
     runs = _runs(run)
-    server = next((user for runtime in runs if (user := _server_user(runtime))), None)
+    server = next((user for runtime in runs if (user := _server_user(runtime, default))), None)
     sent = (*(runtime.context for runtime in runs), *_configured(config))
     return resolve_sent(*sent, server=server, default=default)
 
@@ -170,8 +174,13 @@ def _configured(config: RunnableConfig | None) -> list[Mapping[str, Any]]:
     return [known.get("configurable") or {} for known in configs if known]
 
 
-def _server_user(run: Run) -> ScopeOverrides | None:
-    return overrides_of_user(run.server_info.user) if run.server_info else None
+def _server_user(run: Run, default: ScopeOverrides | None = None) -> ScopeOverrides | None:
+    """Return the user of a server; an error for one of whom a schedule kept a name that two tenants may have."""
+    user = overrides_of_user(run.server_info.user) if run.server_info else None
+    tenant = user and (user.tenant or (default and default.tenant))
+    if user and not tenant and any("cron_id" in sent for sent in _configured(None)):
+        raise MissingUser(KNOWN_IN_PART.format(user.user_id))
+    return user
 
 
 def _field(source: object, name: str) -> object:

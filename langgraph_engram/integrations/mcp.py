@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from langgraph_engram.errors import EngramError, problems_in
 from langgraph_engram.filters import Filters
+from langgraph_engram.prompts.rendering import as_data, without_tags
 from langgraph_engram.requests import make_scope
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import Metadata, Scope
@@ -125,9 +126,8 @@ class _Tools:
     def recall(self, scope: Scope, query: Query, budget: Budget = None, filters: Where = None) -> RecallResult:
         """Answer a question from long-term memory, with the evidence that the answer cites as [1], [2], ..."""
         found = self.memory().recall(query, budget=budget, filters=filters, **dict(scope))
-        return RecallResult(
-            verdict=found.verdict, evidence=_to_passages(found), answer=found.answer or "", missing=found.missing
-        )
+        answer, evidence = without_tags(found.answer or ""), _to_passages(found)
+        return RecallResult(verdict=found.verdict, evidence=evidence, answer=answer, missing=found.missing)
 
     def search(
         self,
@@ -201,7 +201,7 @@ def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | No
 def _to_passages(found: Recollection) -> list[Passage]:
     return [
         Passage(
-            text=evidence.text,
+            text=as_data(evidence.text),
             said_at=[turn.said_at.isoformat() for turn in evidence.turns if turn.said_at],
             turn_ids=[turn.turn_id for turn in evidence.turns],
         )

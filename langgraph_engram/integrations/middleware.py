@@ -19,6 +19,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
+from langgraph_engram.branches import changes_of
 from langgraph_engram.errors import InvalidInput, MissingExtra
 from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope, thread_of
@@ -39,7 +40,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.schema import Metadata, Scope, Turn
-from langgraph_engram.state import Message
+from langgraph_engram.state import Message, Thread
 
 try:
     from langchain.agents import create_agent as create_agent
@@ -61,6 +62,8 @@ Mode = Literal["auto", "select", "search", "recall"]
 OnError = Literal["warn", "raise"]
 BLOCK_TOKENS = 400
 """Tokens of what bears on a message that a model is shown before it answers."""
+FOLLOWED = ("edited_turns", "withdrawn_turns", "restored_turns")
+"""What a receipt counts of a thread that is followed."""
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
@@ -84,6 +87,11 @@ class EngramState(AgentState[Any]):
     engram_kept: NotRequired[Annotated[str, PrivateStateAttr]]
     """Set before and after the agent: the id of the last message that is remembered or was there before; empty for the
     beginning of the thread."""
+    engram_held: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    """Set after the agent: the ids of the messages that the thread held then. What it lacks of them when it goes on was
+    removed; what it lacked before was trimmed or summarized in a run."""
+    engram_changed: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
+    """Set before and after the agent: what was edited and removed on this way of the thread."""
     engram_said: NotRequired[Annotated[list[AnyMessage], PrivateStateAttr]]
     """Set at each model call: what was said, in case that a summary takes it out of the thread before it is kept."""
     engram_trouble: NotRequired[Annotated[str, OmitFromInput]]
@@ -112,6 +120,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         metadata: Metadata | None = None,
         filters: Filters | None = None,
         redact: Redaction | None = None,
+        keep_removed: bool = False,
+        forget_removed: bool = False,
         user_id: str | None = None,
         tenant: str | None = None,
         agent_id: str | None = None,
@@ -129,6 +139,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             filters: What is recalled fulfils them.
             redact: Applied to what is recalled, and to the question that memory is asked; where it raises an error,
                 nothing is recalled.
+            keep_removed: Whether messages that are removed from a thread between its runs are still recalled.
+            forget_removed: Whether they are erased from memory; else they stay, and are recalled no more.
             user_id, tenant, agent_id: The default scope. An authenticated user of a server overrides it.
 
         Raises:
@@ -140,6 +152,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         for name, value, kind in (("mode", mode, Mode), ("keep", keep, Keep), ("on_error", on_error, OnError)):
             if value not in get_args(kind):
                 raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(get_args(kind))}")
+        if keep_removed and forget_removed:
+            raise InvalidInput("what is removed from a thread is kept or forgotten: ask for one of the two")
         if mode == "select":
             memory.require_selector('mode="select"')
         self._memory, self._budget = memory, budget
@@ -148,22 +162,25 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
+        self._keeps_removed, self._forgets_removed = keep_removed, forget_removed
         self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
-        """Recall for the user's newest turn, once, and mark where new messages begin."""
+        """Follow the thread, recall for the user's newest turn, once, and mark where new messages begin."""
         scope, messages = self._scope(runtime), state["messages"]
         start, update = _begin_turn(state, scope.key)
         recalled = Recalled(message_id=_id_before(messages, len(messages)), scope=scope.key, text="")
         earlier = state.get("engram_recalled")
-        if earlier and {**earlier, "text": ""} == recalled and not state.get("engram_trouble"):
-            return update
+        is_known = earlier and {**earlier, "text": ""} == recalled and not state.get("engram_trouble")
 
         def recall() -> Update:
+            followed = self._follow(state, runtime, scope)
+            if is_known:
+                return followed
             text = self._recall(messages[start:], messages, runtime, scope)
-            return {"engram_recalled": {**recalled, "text": text}}
+            return {**followed, "engram_recalled": {**recalled, "text": text}}
 
-        return {**update, "engram_recalled": recalled, **self._guarded("recall", recall, runtime)}
+        return update | ({} if is_known else {"engram_recalled": recalled}) | self._guarded("recall", recall, runtime)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ExtendedModelResponse[Any]:
         """Show the model what was recalled, and note what is said."""
@@ -177,15 +194,17 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         """Remember the new messages."""
         scope, recalled = self._scope(runtime), state.get("engram_recalled")
         fresh = unkept(state["messages"], state.get("engram_kept"), state.get("engram_said", ()))
+        held: Update = {"engram_held": [message.id for message in state["messages"] if message.id]}
         if not fresh or (recalled and recalled["scope"] != scope.key):
             # A user who continues another user's run does not take over that user's messages.
-            return None
+            return held
 
         def keep() -> Update:
-            # Only in a run with a checkpointer are message ids stable; else they are new at every call.
-            with_ids = bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))
-            self._remember(to_remember(fresh, self._keep, with_ids=with_ids), runtime, scope)
-            return {"engram_kept": fresh[-1].id or "", "engram_said": []}
+            thread = _thread_of(state, None)
+            self._remember(to_remember(fresh, self._keep, with_ids=thread is not None), thread, runtime, scope)
+            index, session_id = self._memory.store.index(scope), thread_of(runtime) or ""
+            changed: Update = {"engram_changed": changes_of(index, session_id, thread)} if thread else {}
+            return {"engram_kept": fresh[-1].id or "", "engram_said": [], **held, **changed}
 
         return self._guarded("keep", keep, runtime)
 
@@ -199,6 +218,19 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def _scope(self, runtime: Runtime[Any]) -> Scope:
         return resolve_scope(runtime, None, self._default)
+
+    def _follow(self, state: EngramState, runtime: Runtime[Any], scope: Scope) -> Update:
+        """Withdraw from memory what the thread no longer holds, and bring back what it holds again."""
+        held = None if self._keeps_removed else state.get("engram_held")
+        if self._keep == "none" or not (thread := _thread_of(state, held)):
+            return {}
+        self._remember([], thread, runtime, scope)
+        session_id = thread_of(runtime) or ""
+        changed = changes_of(self._memory.store.index(scope), session_id, thread)
+        for turn in self._memory.store.index(scope).turns.in_session(session_id) if self._forgets_removed else ():
+            if turn.withdrawn == "removed":
+                self._memory.forget(turn_id=turn.turn_id, **dict(scope))
+        return {"engram_changed": changed} if changed != thread.changed else {}
 
     def _recall(
         self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope
@@ -225,12 +257,14 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             return request
         return request.override(system_message=with_block(request.system_message, recalled["text"]))
 
-    def _remember(self, messages: list[Message], runtime: Runtime[Any], scope: Scope) -> None:
-        if messages:
-            session = thread_of(runtime)
-            receipt = self._memory.remember(messages, session_id=session, metadata=self._metadata, **dict(scope))
-            counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
-            runtime.stream_writer({"engram": {"step": "keep", **counts}})
+    def _remember(self, messages: list[Message], thread: Thread | None, runtime: Runtime[Any], scope: Scope) -> None:
+        if messages or thread:
+            about: dict[str, Any] = {"metadata": self._metadata, "thread": thread, **dict(scope)}
+            receipt = self._memory.remember(messages, session_id=thread_of(runtime), **about)
+            followed = {name: count for name in FOLLOWED if (count := getattr(receipt, name))}
+            if messages or followed:
+                counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
+                runtime.stream_writer({"engram": {"step": "keep", **counts, **followed}})
 
     def _guarded(self, step: str, do: Callable[[], Update], runtime: Runtime[Any]) -> Update:
         """Run a step of memory; report a failure, or raise it if configured."""
@@ -263,6 +297,25 @@ def _noting(request: ModelRequest[Any], response: ModelResponse[Any]) -> Extende
     state = cast(EngramState, request.state)
     newer = [*messages_after(state["messages"], state.get("engram_kept")), *response.result]
     return ExtendedModelResponse(response, Command(update={"engram_said": noted(state.get("engram_said", ()), newer)}))
+
+
+def _thread_of(state: EngramState, held: list[str] | None) -> Thread | None:
+    """Return the thread of a run as memory follows it; None without a checkpointer, where message ids are not stable.
+
+    Args:
+        held: The ids that the thread held when it was last followed; None where nothing is taken for removed.
+    """
+    config, messages = get_config(), state["messages"]
+    if not config["configurable"].get(CONFIG_KEY_CHECKPOINTER):
+        return None
+    own = str(config["configurable"].get("checkpoint_ns", "")).split("|")[:-1]
+    return Thread(
+        messages=to_remember(messages, "all", with_ids=True),
+        held=[message.id for message in messages if message.id] if held is None else held,
+        changed=state.get("engram_changed", {}),
+        forked="checkpoint_id" in config["metadata"],
+        graph="/" + "/".join(name.partition(":")[0] for name in own),
+    )
 
 
 def _id_before(messages: Sequence[BaseMessage], index: int) -> str:

@@ -28,9 +28,7 @@ from langgraph_engram.screening import screen_value
 from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.clients import open_memory, open_server, translated_errors
 from langgraph_engram.stores.folders import OPEN_FOLDERS
-from langgraph_engram.stores.langgraph_store.batches import BatchVectors, open_indexer, run_batch
-from langgraph_engram.stores.langgraph_store.items import Items
-from langgraph_engram.stores.langgraph_store.operations import checked
+from langgraph_engram.stores.langgraph_store import BatchVectors, Items, checked, open_indexer, run_batch
 
 log = logging.getLogger(__name__)
 

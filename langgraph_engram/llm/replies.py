@@ -144,7 +144,8 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     if len(values) > 1:
         return Mistake("there are several answers where one is needed")
     try:
-        return shape.model_validate(_without_surrogates(_as_object(values[0], shape)))
+        storable = json.dumps(_as_object(values[0], shape), ensure_ascii=False).encode("utf-8", "replace")
+        return shape.model_validate(json.loads(storable))  # no store can encode a lone surrogate
     except ValidationError as error:
         return Mistake(_describe(error))
 
@@ -198,11 +199,6 @@ def _describe(error: ValidationError) -> str:
     errors = error.errors(include_url=False, include_input=False)
     lines = [f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in errors[:MAX_ERRORS]]
     return "; ".join([*lines, f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else lines)
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Replace lone surrogates, which no store can encode, by question marks."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _without_omitted(value: Any) -> Any:

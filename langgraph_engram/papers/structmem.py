@@ -38,9 +38,9 @@ class BufferSegmenter(Segmenter):
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the buffers of a session; nothing names them, and no boundary is kept."""
-        held = session.held
-        sizes = [count_tokens(turn.text) for turn in (*held, *session.turns)]
-        starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
+        open_turns = session.open_turns
+        sizes = [count_tokens(turn.text) for turn in (*open_turns, *session.turns)]
+        starts = [start - len(open_turns) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
         cuts = [start for start in starts[1:] if start >= 0]
         builder = EventBuilder(scope_key, kind="buffer")
         return Segmentation(session.events(builder, [TurnTopic() for _ in session.turns], cuts))

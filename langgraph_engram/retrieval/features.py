@@ -33,8 +33,8 @@ IMAGE_WEIGHT = 0.15
 """Subtracted from records of what an image shows."""
 ASSISTANT_PENALTY = 0.8
 """Subtracted from an assistant's words, unless the query asks for them."""
-LINKS, COVERED = "links", "covered"
-"""Names of what is computed once of each version of an index."""
+LINKS = "links"
+"""The name of the links among what is computed once of each version of an index."""
 MAX_CITED_TURNS = 3
 """Turns that a record may cite and still stand for each of them in a search."""
 IMAGE_MARKER = " shares an image: "
@@ -73,23 +73,9 @@ class RecordLinks:
         return asks
 
     @cached_property
-    def is_image(self) -> Flags:
-        """Return which records say what an image shows."""
-        return self.records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_)
-
-    @cached_property
     def is_assistant(self) -> Flags:
         """Return of which records the last source turn is an assistant's."""
         return np.append(self.turns.from_assistant, False)[self.turn]
-
-    @cached_property
-    def length(self) -> Scores:
-        """Return the `log_length` of each content, of a passage that of its opening: it is long whatever it says."""
-        return self.records.column(
-            "length",
-            lambda record: log_length(opening_of(record.content) if record.is_passage else record.content),
-            np.float32,
-        )
 
     @cached_property
     def answer_types(self) -> Mapping[AnswerType, Flags]:
@@ -143,20 +129,8 @@ class RecordLinks:
         return self.turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_)
 
     @cached_property
-    def turn_length(self) -> Scores:
-        """Return the `log_length` of each turn."""
-        return self.turns.column("length", lambda turn: log_length(turn.text), np.float32)
-
-    @cached_property
     def narrated(self) -> tuple[Positions, Positions]:
         """Return covered records, and the syntheses that cover them, the first synthesis first."""
-        kept = self.syntheses.derived
-        if COVERED not in kept:
-            kept[COVERED] = self._covered()
-        found: tuple[Positions, Positions] = kept[COVERED]
-        return found
-
-    def _covered(self) -> tuple[Positions, Positions]:
         pairs = [
             (position, number)
             for number, synthesis in enumerate(self.syntheses.items)
@@ -190,7 +164,7 @@ def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> S
     flags = [
         (SPEAKER_WEIGHT, spoken_by(links.records, intent.speakers)),
         (-question_weight, links.is_question),
-        (-IMAGE_WEIGHT, links.is_image),
+        (-IMAGE_WEIGHT, links.records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_)),
     ]
     if (holds_answer := links.answer_types.get(expected)) is not None:
         flags.append((CONTENT_WEIGHT if expected in ("content", "advice") else ANSWER_WEIGHT, holds_answer))
@@ -199,7 +173,8 @@ def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> S
     if time and time.start and time.end:  # one that is open on one side ("since May") prefers nothing
         mentioned = links.records.mentioned_local_time
         flags.append((MENTION_TIME_WEIGHT, overlap(mentioned, mentioned, time)))
-    preference = LENGTH_WEIGHT * links.length
+    length: Scores = links.records.column("length", _length_of, np.float32)
+    preference = LENGTH_WEIGHT * length
     for share, holds in flags:
         preference += np.float32(share) * holds
     return preference
@@ -209,7 +184,7 @@ def turn_preferences(links: RecordLinks, intent: Intent, question_weight: float)
     """Add up what speaks for and against each turn beside its topic, as n scores on the same scale."""
     return np.asarray(
         SPEAKER_WEIGHT * spoken_by(links.turns, intent.speakers)
-        + LENGTH_WEIGHT * links.turn_length
+        + LENGTH_WEIGHT * links.turns.column("length", lambda turn: log_length(turn.text), np.float32)
         - question_weight * links.turn_asks
         - ASSISTANT_PENALTY * (links.turns.from_assistant & (not intent.needs_assistant))
     )
@@ -223,6 +198,11 @@ def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
 def log_length(text: str) -> float:
     """Return how much a text says: ln(1 + characters / 100)."""
     return log1p(len(text) / LENGTH_UNIT)
+
+
+def _length_of(record: Record) -> float:
+    """Return the `log_length` of a record, of a chunk that of its opening: it is long whatever it says."""
+    return log_length(opening_of(record.content) if record.is_chunk else record.content)
 
 
 def _has_number(text: str) -> bool:

@@ -49,8 +49,8 @@ REPEATED_QUESTION_SCORE = MIN_SCORE / 2
 """The score of what only repeats the query."""
 REPEAT_FACTOR = 0.06
 """Share of its score that each further record of one turn loses: distinct evidence first."""
-PASSAGE_REPEAT_FACTOR = 0.3
-"""The same for each further passage of one message: they are long, and rarely more than one is asked for."""
+CHUNK_REPEAT_FACTOR = 0.3
+"""The same for each further chunk of one message: they are long, and rarely more than one is asked for."""
 JOIN_FACTOR = 0.85
 """Share of a passage's score from which a further record of its turns joins it."""
 EXCHANGE_FACTOR = 0.65
@@ -92,7 +92,7 @@ class Fusion:
         """
         places, scores = self._found
         is_code = self.index.records.column(
-            "is_code", lambda record: record.is_passage and FENCE in record.content, np.bool_
+            "is_code", lambda record: record.is_chunk and FENCE in record.content, np.bool_
         )
         order = np.argsort(np.append(is_code, False)[np.minimum(places, len(is_code))], kind="stable")
         places, scores = places[order], scores[order]
@@ -146,16 +146,13 @@ class Fusion:
     def _preference(self) -> Scores:
         return preferences(self._links, self.intent, self.question_weight)
 
-    @cached_property
-    def _parts(self) -> dict[str, Scores]:
-        return {**self._routes, "preference": self._preference}
-
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
         turn = at - len(self.index.records)
         if turn >= 0:
             return Candidate("turn", turn, score, {"turn": float(self.scores.turns[turn])})
-        routes = {name: float(part[at]) for name, part in self._parts.items()}
+        parts = {**self._routes, "preference": self._preference}
+        routes = {name: float(part[at]) for name, part in parts.items()}
         return Candidate("record", at, score, routes, tuple(joined))
 
     def _repeats_query(self, at: int) -> bool:
@@ -203,7 +200,7 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
 
     A group reaches as many turns from one record to the next; with a reach of 0 it is of one turn. Each further record
     of one turn scores less, since the turn is shown already. A superseded record is a group of its own, because it is
-    shown with its successor, and so is a passage, and what cites too many turns. A group is yielded once no further
+    shown with its successor, and so is a chunk, and what cites too many turns. A group is yielded once no further
     record can join it, since few are read.
     """
     repeated: Counter[int] = Counter()
@@ -213,18 +210,18 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
     waiting: list[tuple[float, int]] = []
     """The scores, negated, and numbers of the groups that are not yielded yet, as a heap."""
     links, records = record_links(index), index.records
-    turns, passages, days = links.turn[ranked], records.is_passage[ranked], records.mentioned_day[ranked]
+    turns, chunks, days = links.turn[ranked], records.is_chunk[ranked], records.mentioned_day[ranked]
     sessions, seqs = (column[turns] if len(column) else turns for column in (index.turns.session, index.turns.seq))
-    columns = (ranked, scores, turns, passages, links.sources[ranked], links.successor[ranked], sessions, days, seqs)
-    for position, score, turn, is_passage, sources, successor, session, day, seq in zip(
+    columns = (ranked, scores, turns, chunks, links.sources[ranked], links.successor[ranked], sessions, days, seqs)
+    for position, score, turn, is_chunk, sources, successor, session, day, seq in zip(
         *(column.tolist() for column in columns), strict=True
     ):
         while waiting and score < EXCHANGE_FACTOR * -waiting[0][0]:
             yield groups[heappop(waiting)[1]]
         cited = frozenset(sources) - MISSING
-        lowered = score * (1 - (PASSAGE_REPEAT_FACTOR if is_passage else REPEAT_FACTOR)) ** repeated[turn]
+        lowered = score * (1 - (CHUNK_REPEAT_FACTOR if is_chunk else REPEAT_FACTOR)) ** repeated[turn]
         repeated[turn] += 1
-        is_alone = successor >= 0 or turn < 0 or is_passage or not cited
+        is_alone = successor >= 0 or turn < 0 or is_chunk or not cited
         places = () if is_alone else range(seq - reach, seq + reach + 1)
         near = sorted({number for place in places for number in groups_at.get((session, day, place), ())})
         number = next((number for number in near if groups[number].takes(turn, lowered, cited)), len(groups))

@@ -3,9 +3,13 @@
 A peanut allergy bears on a team lunch. What tells it is how much a statement matters in general, and how near it is in
 meaning, far below what a question would be answered from. One calibrated probability orders what people said, ends the
 list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0016).
+
+A model that selects is offered short lines. First a fixed part, what lasts most, in order of time: it changes with
+every fiftieth record alone, so that a provider's prompt cache keeps it. Then the nearest statements among the rest.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,15 +17,19 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.logistic import LogisticModel, Numbers, log_odds
+from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds
+from langgraph_engram.prompts.rendering import clipped, day_headings, plain, quoted, speaker_name
+from langgraph_engram.results import CHARACTERS_PER_TOKEN
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_record
+from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, format_record, sentence_before
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.scoring import Positions, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
-from langgraph_engram.schema import MOST_SIGNIFICANT, Intent
+from langgraph_engram.schema import MOST_SIGNIFICANT, Evidence, Intent, Record
 from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.text.keywords import is_small_talk
+from langgraph_engram.text.statements import own_words
 
 WEIGHTS_FILE = "message_weights.json"
 FEATURES = ("lasts", "cosine", "rank", "nearest", "records", "length", "idle")
@@ -39,12 +47,34 @@ SMALL_SCOPE = 300
 IDLE_NOTE = "the message stands on its own: nothing is shown"
 LEAST = 0.02
 """The least probability that a statement lasts, or a message is idle; 1 - LEAST is the highest."""
+FIXED_TOKENS = 1900
+"""Tokens of the fixed part."""
+MOST_FIXED = 150
+NEAR_TOKENS = 2200
+"""Tokens of the lines behind it."""
+NOTED = 0.5
+"""Share of the statements that notes cover from which a model has said of most what they are good for."""
+NOTED_TOKENS = (500, 900)
+"""Tokens of both parts then: the lines that matter are known."""
+NOTED_WEIGHT = 0.05
+"""Cosine for which a point of significance makes up then."""
+WORTH = 0.03
+"""Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
+MATTERS = 0.5
+"""Significance from which a question is offered: what else asks says nothing of who asks."""
+RENEWED = 50
+"""Records after which the fixed part is chosen again."""
+LINE_CHARACTERS = 140
+"""Characters of a line at most."""
+NUMBER_TOKENS = 2
+SELECTED = "selected"
+"""The route of what a model named, in the scores of evidence."""
 
 
 @cache
-def load_model() -> LogisticModel:
-    """Return the shipped model, which the lab's `training/messages.py` fits."""
-    return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
+def load_regression() -> LogisticRegression:
+    """Return the shipped regression, which the lab's `training/messages.py` fits."""
+    return LogisticRegression.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +99,7 @@ class Statements:
         if not len(positions):
             return []
         rows = self.features(positions)
-        bearing = load_model().probability(rows)
+        bearing = load_regression().probability(rows)
         return [
             Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
             for at, chance, cosine in sorted(
@@ -80,7 +110,8 @@ class Statements:
     def said(self) -> Positions:
         """Return the positions of what people said and is so today, in the words of one sentence or few."""
         records, links = self.index.records, record_links(self.index)
-        return np.flatnonzero(records.active & self.matches.records & ~links.is_assistant & ~records.is_passage)
+        idle = links.is_assistant | records.is_chunk | records.column("small_talk", _is_small_talk, np.bool_)
+        return np.flatnonzero(records.active & self.matches.records & ~idle)
 
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
@@ -112,6 +143,11 @@ class Statements:
         return log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
 
 
+def _is_small_talk(record: Record) -> bool:
+    """Return whether a record is all small talk, but for the name at whom it is aimed: "Thanks, John!"."""
+    return is_small_talk(re.sub(r",\s+[A-Z]\w+(?=\W*$)", "", own_words(record.content, record.speaker)))
+
+
 @dataclass(frozen=True)
 class MessageRetriever:
     """Search for what bears on a message, and show a line of each statement that is worth its tokens."""
@@ -141,3 +177,83 @@ def statements_for(
     query = encoder.encode([intent.anchor])[0]
     idle = idle_chance(intent.query, query)
     return Statements(Matches(index, conditions), intent.anchor, query, idle)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The lines that are offered, numbered from 1 through both parts."""
+
+    index: ScopeIndex
+    fixed: Sequence[int]
+    """Positions of records, in order of time."""
+    near: Sequence[int]
+
+    def lines(self) -> tuple[list[str], list[str]]:
+        """Return the lines of both parts, the first under their days; all are in order of time."""
+        first = [line for day, line in self._numbered(self.fixed, 1) for line in (*day, line)]
+        return first, [line for _, line in self._numbered(self.near, 1 + len(self.fixed))]
+
+    def record_ids(self) -> list[str]:
+        """Return the ids of the records in the order of their numbers."""
+        return [self.index.records.items[at].record_id for at in (*self.fixed, *self.near)]
+
+    def evidence(self, numbers: Sequence[int]) -> list[Evidence]:
+        """Return what numbers name, in their order, each once; with what stood before where it points back there."""
+        offered = (*self.fixed, *self.near)
+        named = [offered[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(offered)]
+        return [
+            format_record(
+                self.index,
+                Candidate("record", at, 1.0, {SELECTED: 1.0}, sentence_before(self.index, at), relevance=1.0),
+            )
+            for at in named
+        ]
+
+    def _numbered(self, positions: Sequence[int], first: int) -> Iterator[tuple[list[str], str]]:
+        """Yield the heading of its day, where it begins one, and each line."""
+        records = [self.index.records.items[at] for at in positions]
+        names = len(self.index.turns.people) > 1
+        headings = day_headings(record.mentioned_at for record in records)
+        for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
+            line = line_of(record)
+            yield heading, f"{number}: {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
+
+
+def make_offer(statements: Statements) -> Offer:
+    """Return what is offered for a message."""
+    index = statements.index
+    said = statements.said()
+    settled = said[said < len(index.records) // RENEWED * RENEWED]
+    covered = np.isin(said, record_links(index).narrated[0])
+    is_noted = bool(len(said)) and float(covered.mean()) >= NOTED
+    fixed_tokens, near_tokens = NOTED_TOKENS if is_noted else (FIXED_TOKENS, NEAR_TOKENS)
+    worth = index.records.significance[settled] - WORTH * _tokens(index, settled)
+    fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
+    asks = record_links(index).is_question & (index.records.significance < MATTERS)
+    rest = np.setdiff1d(said[~asks[said]], fixed)
+    weight = np.float32(NOTED_WEIGHT if is_noted else 0)
+    nearness = index.records.cosine_of(rest, statements.query) + weight * index.records.significance[rest]
+    nearest = rest[np.argsort(-nearness, kind="stable")]
+    unused = fixed_tokens if not len(fixed) else 0
+    return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))
+
+
+def line_of(record: Record) -> str:
+    """Return the line of a record."""
+    return clipped(plain(own_words(record.content, record.speaker)), LINE_CHARACTERS)
+
+
+def _fitting(index: ScopeIndex, positions: Positions, budget: int) -> Positions:
+    """Return the first positions whose lines fit a budget of tokens."""
+    return positions[np.cumsum(_tokens(index, positions)) <= budget]
+
+
+def _tokens(index: ScopeIndex, positions: Positions) -> Positions:
+    """Estimate the tokens of lines, with their numbers."""
+    shown = np.minimum(index.records.characters[positions], LINE_CHARACTERS)
+    return np.asarray(shown // CHARACTERS_PER_TOKEN + NUMBER_TOKENS)
+
+
+def _in_order(index: ScopeIndex, positions: Positions) -> list[int]:
+    ranks = index.records.ranks
+    return sorted(positions.tolist(), key=lambda at: int(ranks[at]))

@@ -16,7 +16,7 @@ from langgraph_engram.text.statements import own_words, shows_image
 from langgraph_engram.text.tokens import content_stems
 
 ELLIPSIS = " … "
-"""Separates the records of a passage between which others were extracted."""
+"""Separates the records of a passage between which something else was said."""
 CUT = ELLIPSIS.strip()
 """Stands where lines are left out."""
 MAX_CONFLICTS_SHOWN = 3
@@ -24,7 +24,7 @@ MAX_CONFLICTS_SHOWN = 3
 DAY_CHARACTERS = 13
 """Characters of the day before a passage, about."""
 EXCERPT_CHARACTERS = 500
-"""Characters that are shown of a passage of a long message, about."""
+"""Characters that are shown of a chunk of a long message, about."""
 LINE_CHARACTERS = 260
 """Characters of a line of an outline at most."""
 NEAR_TURNS = 1
@@ -142,7 +142,7 @@ def sentence_before(index: ScopeIndex, at: int) -> tuple[int, ...]:
 def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
     """Return what estimates the tokens of a record, a turn or a synthesis without formatting it and what it quotes."""
     characters = {"record": index.records.characters, "turn": index.turns.characters}
-    is_passage = index.records.is_passage
+    is_chunk = index.records.is_chunk
 
     def size_of(candidate: Candidate) -> int:
         if candidate.kind in characters:
@@ -151,7 +151,7 @@ def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
             own = len(index.syntheses.items[candidate.position].text)
         if candidate.as_line:
             own = min(own, LINE_CHARACTERS)
-        elif candidate.kind == "record" and is_passage[candidate.position]:
+        elif candidate.kind == "record" and is_chunk[candidate.position]:
             own = min(own, EXCERPT_CHARACTERS)
         return tokens_of_length(own + DAY_CHARACTERS)
 
@@ -199,7 +199,7 @@ def format_record(
         candidate,
         record.record_id,
         text,
-        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        record=record.model_copy(update={"conflicts_with": [other.record_id for other in shown.conflicts]}),
         turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
 
@@ -231,10 +231,6 @@ def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any
     )
 
 
-def _with_conflicts(record: Record, others: list[str]) -> Record:
-    return record if record.conflicts_with == others else record.model_copy(update={"conflicts_with": others})
-
-
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     """Return what is in conflict with the active records of a passage and is none of them, the newest in order."""
     if not any(record.conflicts_with for record in shown):
@@ -246,9 +242,9 @@ def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
 
 
 def _gaps(records: Sequence[Record]) -> list[str]:
-    """Return what stands before each record: a space after the one extracted just before it, else an ellipsis."""
+    """Return what stands before each record: a space after the sentence just before its own, else an ellipsis."""
     follows = [
-        later.part - earlier.part == 1 or (later.seq - earlier.seq == 1 and later.part == 0)
+        later.seq - earlier.seq <= 1 and later.part - earlier.part <= 1 and later.event_id == earlier.event_id
         for earlier, later in pairwise(records)
     ]
     return ["", *(" " if next_to else ELLIPSIS for next_to in follows)][: len(records)]
@@ -299,7 +295,7 @@ def complete_again(pool: Sequence[Evidence], found: Sequence[Evidence], most: in
 def _quoting(passage: Evidence, quote: Callable[[str], str]) -> Evidence:
     """Return a part of a long message with what is quoted of it as its text, its replies behind it; else as it is."""
     record = passage.record
-    if not record or not record.is_passage or passage.shows_others:
+    if not record or not record.is_chunk or passage.shows_others:
         return passage
     cited = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
     replies = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
@@ -27,6 +27,11 @@ MAX_WORD = 100
 MIN_PART_STEMS = 3
 """Content stems from which a part is searched for without the words that both parts share."""
 LAST_BREAK = re.compile(r"\s\S*\Z")
+OF_ASKER = re.compile(
+    r"(?<!can )(?<!may )(?<!must )(?<!shall )(?<!could )(?<!would )(?<!should )\bi\b|\b(?:im|ive|my|me|mine|myself)\b",
+    re.IGNORECASE,
+)
+"""The asker alone, as somebody who said so: not "we", and not what "should I" do, which anybody may have said."""
 BREADTH_FILE = "breadth_weights.json"
 SORT_FILE = "sort_weights.json"
 BROAD = ("whole", "timeline", "summary")
@@ -48,7 +53,6 @@ MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
 LEAST_SORT = 0.5
 """The probability from which a query is of a sort."""
-T = TypeVar("T", bound=str)
 
 
 def truncate_query(query: str) -> str:
@@ -86,7 +90,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
     if parsed is None:
         return Intent(query=query, anchor=query, asked_at=now)
     asked_for = parsed.answer_dimension
-    of_askers = askers if speaks_of_self(query) and not parsed.needs_assistant else ()
+    of_askers = askers if OF_ASKER.search(query) and not parsed.needs_assistant else ()
     return Intent(
         query=query,
         anchor=parsed.anchor or query,
@@ -120,7 +124,7 @@ def first_person_query(intent: Intent) -> str:
 
 
 def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
-    """Return what of a memory a query needs: as its parser says, else as the shipped model does, which knows MiniLM."""
+    """Return what of a memory a query needs: as its parser says, else by the classifier, which knows MiniLM alone."""
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
@@ -134,9 +138,10 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the model
-    says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the past at all:
-    it is in the first person, names somebody, or is a few words. Below `least_idle`, a probability, nothing is idle.
+    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
+    classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
+    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is
+    idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -148,7 +153,7 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
         return "question"
     chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
-    may_ask = of_self or intent.speakers or few or (asks and is_own)
+    may_ask = asks or of_self or intent.speakers or few
     if may_ask and chances.max() < LEAST_SORT:
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
@@ -166,9 +171,9 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 
 @cache
-def _load(labels: tuple[T, ...], file: str) -> TextClassifier[T]:
-    """Return a shipped model, which the lab's `training/sentences.py` fits."""
-    return TextClassifier.load(dict.fromkeys(labels, LEAST_SORT), "langgraph_engram.retrieval", file)
+def _load(labels: tuple[str, ...], file: str) -> TextClassifier:
+    """Return a shipped classifier, which the lab's `training/sentences.py` fits."""
+    return TextClassifier.load(labels, "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
-from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.logistic import LogisticRegression, Numbers
 from langgraph_engram.retrieval.passages import Candidate, turns_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
 from langgraph_engram.schema import Evidence, Intent, Turn
@@ -73,9 +73,9 @@ class _Fit(NamedTuple):
 
 
 @cache
-def load_model(features: tuple[str, ...] = FEATURES, file: str = WEIGHTS_FILE) -> LogisticModel:
-    """Return a shipped model."""
-    return LogisticModel.load(features, "langgraph_engram.retrieval", file)
+def load_regression(features: tuple[str, ...] = FEATURES, file: str = WEIGHTS_FILE) -> LogisticRegression:
+    """Return a shipped regression."""
+    return LogisticRegression.load(features, "langgraph_engram.retrieval", file)
 
 
 class Relevance:
@@ -221,7 +221,7 @@ class Relevance:
 
 def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[Candidate]:
     """Return candidates with their relevance, by what `Relevance.features` returns of them."""
-    estimates = load_model().probability(features).tolist()
+    estimates = load_regression().probability(features).tolist()
     return [candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)]
 
 
@@ -230,7 +230,7 @@ def is_answered(features: Numbers, candidates: Sequence[Candidate]) -> bool:
     if not candidates:
         return True
     row = answered_features(features, [candidate.relevance for candidate in candidates])
-    return float(load_model(ANSWERED_FEATURES, ANSWERED_FILE).probability(row[np.newaxis])[0]) >= ANSWERED
+    return float(load_regression(ANSWERED_FEATURES, ANSWERED_FILE).probability(row[np.newaxis])[0]) >= ANSWERED
 
 
 def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:

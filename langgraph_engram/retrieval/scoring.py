@@ -181,7 +181,8 @@ def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> lis
     if intent.time:
         parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
     if intent.location:
-        parts.append((LOCATION_WEIGHT, _location_scores(records, intent.location, unknown)))
+        elsewhere = np.where(records.has_location, np.float32(0), np.float32(unknown))
+        parts.append((LOCATION_WEIGHT, np.where(records.mentioning(intent.location), np.float32(1), elsewhere)))
     if intent.reason:
         parts.append((REASON_WEIGHT, _word_shares([item.reason for item in records.items], intent.reason, unknown)))
     if intent.purpose:
@@ -229,11 +230,6 @@ def event_scores(
     scores = unscored(len(events))
     scores[order[reached]] = np.clip(fine, LEAST, 1)
     return scores
-
-
-def _location_scores(records: RecordIndex, location: str, unknown: float) -> Scores:
-    """Return 1 where a record names the location, 0 where it names another, `unknown` where it names none."""
-    return np.where(records.mentioning(location), np.float32(1), np.where(records.has_location, np.float32(0), unknown))
 
 
 def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:

@@ -1,11 +1,11 @@
 """Define what a search is asked and what it returns, and end one: within its budget, with its notes.
 
 What the user said that lasts and bears on a query comes with any result, whatever its words: all instructions, and of
-the other kinds those nearest in meaning. They are quoted with their speaker and their day, as
-data: what a reader makes of them is said outside the quotes (docs/decisions/0011).
+the other kinds those nearest in meaning. They are quoted with their speaker and their day, as data: what a reader makes
+of them is said outside the quotes (docs/decisions/0011).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
+from langgraph_engram.prompts.rendering import dated
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
@@ -20,6 +21,7 @@ from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.statements import own_words
+from langgraph_engram.text.tokens import words
 
 MAX_NEAR = 3
 """Statements other than instructions among what bears on a query, at most."""
@@ -95,7 +97,7 @@ class ListEnd:
         elif shown and not fitting:
             least = min(map(passage_tokens, shown))
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-        return Found(evidence[: search.limit], notes)
+        return Found(told_once(evidence)[: search.limit], notes)
 
 
 def with_lasting(
@@ -132,6 +134,16 @@ def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Eviden
         format_passage(index, Candidate("record", position, 0.0, {LASTING: cosines[position]}))
         for position in (*instructions, *near[:most_near])
     ]
+
+
+def told_once(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return passages, of those that show what lasts in the same words, on whatever day, the first."""
+    told: dict[str, Evidence] = {}
+    for passage in evidence:
+        record = passage.record if passage.record and passage.record.lasting else None
+        text = passage.text.removeprefix(dated("", record.mentioned_at)) if record else passage.evidence_id
+        told.setdefault(" ".join(words(text)), passage)
+    return list(told.values())
 
 
 def _shows(passage: Evidence, statement: Evidence) -> bool:

@@ -44,7 +44,7 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 def extractive_narrative(question: WriteSynthesis) -> str:
     """Quote the sentences whose words recur most, earlier events first; else the first record, cut to length."""
     buffer, most_words, counts = question.buffer, question.most_words, stem_counts(question.buffer)
-    earlier = _select(question.history, counts, int(most_words * HISTORY_SHARE))
+    earlier = _select(question.seeds, counts, int(most_words * HISTORY_SHARE))
     new = _select(buffer, counts, most_words - len(_format(earlier).split()))
     return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
 

@@ -1,6 +1,6 @@
 """Read turns without a language model: records, facts, key sentences and relations, topics and boundaries.
 
-A record points at one sentence and has no words of its own; its dimensions are read by cues. Topics and boundaries,
+A record points at one sentence and has no words of its own; its type is read by cues. Topics and boundaries,
 which ES-Mem asks for, are read by cue words, questions and shared stems.
 """
 
@@ -17,12 +17,11 @@ from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBounda
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
-from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.keywords import is_small_talk, keywords_of, topic_of
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
-from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
+from langgraph_engram.text.statements import type_of
 from langgraph_engram.text.tokens import content_stems
 
 LEAST_STEMS = 3
@@ -46,7 +45,7 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 def extract_records(question: ExtractRecords) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence) for sentence in _outside_passages(question)])
+    return Extraction(records=[_record_of(sentence) for sentence in _outside_chunks(question)])
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -119,12 +118,12 @@ def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
     return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
 
 
-def _outside_passages(question: ExtractRecords) -> Iterator[Sentence]:
-    """Return the numbered sentences, of turns that are kept as passages only images and the paragraphs of a person."""
+def _outside_chunks(question: ExtractRecords) -> Iterator[Sentence]:
+    """Return the numbered sentences, of turns that are kept as chunks only images and the paragraphs of a person."""
     prose = {
         turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())
         for turn in question.turns
-        if turn.turn_id in question.in_passages
+        if turn.turn_id in question.in_chunks
     }
     for sentence in _numbered(question):
         own = prose.get(sentence.turn.turn_id)
@@ -133,19 +132,9 @@ def _outside_passages(question: ExtractRecords) -> Iterator[Sentence]:
 
 
 def _record_of(sentence: Sentence) -> DimMemDraft:
-    text, turn, keywords = sentence.text, sentence.turn, keywords_of(sentence.text)
-    if sentence.image:
-        return DimMemDraft(sources=[sentence.number], memory_type="fact", keywords=keywords)
-    times = (mention.interval for mention in find_times(text, turn.said_at, turn.date_order))
-    return DimMemDraft(
-        sources=[sentence.number],
-        memory_type=type_of(text, turn.said_at),
-        time=next((f"{time.start.isoformat()}/{time.end.isoformat()}" for time in times), ""),
-        location=location_of(text),
-        reason=reason_of(text),
-        purpose=purpose_of(text),
-        keywords=keywords,
-    )
+    """Return a draft that points at a sentence; its other dimensions are read off the words when a record is made."""
+    memory_type = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
+    return DimMemDraft(sources=[sentence.number], memory_type=memory_type)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from langgraph_engram.consolidation.merging import as_superseded
 from langgraph_engram.extraction.evidence import verify_records
-from langgraph_engram.extraction.lasting import own_turn_ids
+from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.extraction.records import build_records
 from langgraph_engram.prompts.choose_statements import Choice
 from langgraph_engram.prompts.extract_records import RecordDraft
@@ -19,7 +19,7 @@ from langgraph_engram.prompts.rendering import Sentence
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.schema import Decision, Prompt, Record, Scope, Spent, Synthesis, make_id
-from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
 from langgraph_engram.summarization.scheduling import by_mention
@@ -43,7 +43,7 @@ class Overlay:
     index: ScopeIndex
     scope: Scope
     run_id: str
-    settings: ExtractSettings
+    chooser: Chooser
     records: dict[str, Record] = field(default_factory=dict)
     """Marked ones, and new ones, by id."""
     notes: list[Synthesis] = field(default_factory=list)
@@ -58,12 +58,13 @@ class Overlay:
             if not reading.is_poor:
                 self._mark(part, reading.question.statements[number - 1], reading.choices)
 
-    def close_slots(self, may_supersede: bool) -> None:
+    def close_slots(self) -> None:
         """Let the latest statement of each slot that was set take the place of the others."""
         set_now = (record for record in self.records.values() if record.slot and record.status == "active")
         changed = dict.fromkeys((record.speaker, _key(record.slot)) for record in set_now)
         holders: defaultdict[tuple[str, frozenset[str]], list[Record]] = defaultdict(list)
-        stored = {record.record_id: record for record in self.index.records.in_slots_and_sets()}
+        named = self.index.as_of(None).records.in_slots_and_sets()
+        stored = {record.record_id: self._current(record) for record in named}
         for record in (stored | self.records).values():
             if record.slot and record.status == "active":
                 holders[record.speaker, _key(record.slot)].append(record)
@@ -71,7 +72,7 @@ class Overlay:
         for key in changed:
             *earlier, newest = sorted(holders[key], key=by_mention)
             older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
-            if may_supersede and 0 < len(older) <= MOST_REPLACED:
+            if self.chooser.may_supersede and 0 < len(older) <= MOST_REPLACED:
                 self._supersede(older, newest)
 
     def _supersede(self, older: Sequence[Record], newest: Record) -> None:
@@ -92,25 +93,27 @@ class Overlay:
         )
 
     def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
-        own = own_turn_ids(part.turns, self.index, self.scope.user_id)
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
         for record in map(self._current, part.records):
             passed_over = {"lasting": None, "significance": min(record.significance, PASSED_OVER)}
             if record.status == "active" and not record.slot and not record.sets:
                 self.records[record.record_id] = record.model_copy(update=passed_over)
+        chosen: dict[str, Record] = {}
         for choice in choices:
             cited = [numbered[number] for number in choice.numbers if number in numbered]
             for position, record in enumerate(self._records_of(part, cited, choice.content)):
-                if record.status != "active":
-                    continue
-                self.records[record.record_id] = record.model_copy(
-                    update={
-                        "lasting": choice.lasting if own.issuperset(record.source_turn_ids[-1:]) else None,
-                        "significance": float(choice.significance),
-                        "slot": "" if position else choice.slot,
-                        "sets": [] if position else list(choice.sets),
-                    }
-                )
+                named = {"slot": choice.slot, "sets": list(choice.sets)} if not position else {"slot": "", "sets": []}
+                marks = {"lasting": choice.lasting, "significance": float(choice.significance), **named}
+                if record.status == "active":
+                    chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
+        self.records |= self._in_own_voice(part, chosen)
+
+    def _in_own_voice(self, part: SessionPart, chosen: dict[str, Record]) -> dict[str, Record]:
+        """Return chosen records whose kinds are held to whose wish they are, as those of an extraction are."""
+        said = {record.record_id: record for record in part.records} | chosen
+        held = mark_lasting([*said.values()], self.index, part.turns, self.scope.user_id, self.chooser.encoder)
+        lasting = {record.record_id: record.lasting for record in held}
+        return {key: record.model_copy(update={"lasting": lasting[key]}) for key, record in chosen.items()}
 
     def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
         """Yield the records of some sentences: those that rules wrote, or one of other words."""
@@ -132,7 +135,7 @@ class Overlay:
         draft = RecordDraft(sources=[sentence.number for sentence in sentences], content="" if is_reply else content)
         made = build_records(self.scope.key, sentences, event_of, [("dimensional", draft)])
         prompt = Prompt(turn_ids=[turn.turn_id for turn in part.turns if turn.turn_id in event_of])
-        return verify_records(made, self.index, events, [prompt], self.settings)
+        return verify_records(made, self.index, events, [prompt], self.chooser.settings)
 
     def _current(self, record: Record) -> Record:
         """Return a record as it stands now, or what it was merged into."""
@@ -164,19 +167,18 @@ class Overlay:
         )
 
 
-def laid_over(
-    index: ScopeIndex, scope: Scope, run_id: str, readings: Iterable[Reading], chooser: Chooser | None
-) -> Overlay:
-    """Return what readings come to, without those of which anything was forgotten or noted meanwhile."""
-    overlay = Overlay(index, scope, run_id, chooser.settings if chooser else ExtractSettings())
+def laid_over(index: ScopeIndex, scope: Scope, run_id: str, readings: Iterable[Reading], chooser: Chooser) -> Changes:
+    """Return what readings come to, without those of which anything was forgotten, withdrawn or noted meanwhile."""
+    held = index.as_of(None)
+    overlay = Overlay(index, scope, run_id, chooser)
     for reading in readings:
         ids = {record.record_id for part in reading.parts for record in part.records}
-        notes = [note for part in reading.parts for note in index.syntheses.in_session(part.session_id)]
+        notes = [note for part in reading.parts for note in held.syntheses.in_session(part.session_id)]
         is_noted = any(not ids.isdisjoint(note.covered_record_ids) for note in notes)
-        if not is_noted and all(record_id in index.records for record_id in ids):
+        if not is_noted and all(record_id in held.records for record_id in ids):
             overlay.lay(reading)
-    overlay.close_slots(may_supersede=chooser is not None and chooser.may_supersede)
-    return overlay
+    overlay.close_slots()
+    return Changes(records=[*overlay.records.values()], syntheses=overlay.notes, decisions=overlay.decisions)
 
 
 def _key(slot: str) -> frozenset[str]:

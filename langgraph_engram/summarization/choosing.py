@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Self
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
-from langgraph_engram.extraction.batching import as_read
+from langgraph_engram.embeddings.minilm import VECTOR_SPACE
+from langgraph_engram.extraction.extractor import as_read
 from langgraph_engram.extraction.lasting import THRESHOLD
 from langgraph_engram.llm.base import MOST_POOR, LLMResult, Model, entry_of
 from langgraph_engram.prompts.choose_statements import OUTLINE_CHARACTERS, Choice, ChooseStatements, read_choices
@@ -82,6 +82,7 @@ class Chooser:
 
     model: Model
     settings: ExtractSettings
+    encoder: Encoder
     reads_all: bool = True
     """Whether sessions are read in which rules find nothing that lasts."""
     reads_ended: bool = True
@@ -100,7 +101,7 @@ class Chooser:
         reads_all = writer == "model" or encoder.name != VECTOR_SPACE
         if settings.paper or model.by_rules or not settings.synthesis.enabled:
             return None
-        return cls(model, settings.extract, reads_all, writer != "rules", may_supersede)
+        return cls(model, settings.extract, encoder, reads_all, writer != "rules", may_supersede)
 
     def due(self, index: ScopeIndex, session_ids: Iterable[str], asked: Collection[str] = ()) -> list[SessionPart]:
         """Return what is to be read: of sessions that are over or long, and of those `asked` for, in order of time.

@@ -16,7 +16,7 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
 
-LEAST_TOLD = 0.5
+LEAST_NARRATED = 0.5
 """Least share of a record's content stems in a narrative that tells it."""
 
 
@@ -83,11 +83,11 @@ def is_outdated(text: str, record: Record, replacement: Record | None = None) ->
     """
     if record.status == "active":
         return True
-    told, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
-    if len(stems & told) < LEAST_TOLD * len(stems):
+    narrated, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
+    if len(stems & narrated) < LEAST_NARRATED * len(stems):
         return False
     merged_into = replacement if record.status == "merged" else None
-    return merged_into is None or not told.issuperset(content_stems(merged_into.content))
+    return merged_into is None or not narrated.issuperset(content_stems(merged_into.content))
 
 
 def is_covered_elsewhere(synthesis: Synthesis, index: ScopeIndex) -> bool:
@@ -119,9 +119,9 @@ def by_mention(record: Record) -> tuple[float, str, int, int]:
 
 
 def active_in(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Return the active records of a session, in order of time, without passages: none is summarized."""
+    """Return the active records of a session, in order of time, without chunks: none is summarized."""
     stored = index.records.in_session(session_id)
-    found = [record for record in stored if record.status == "active" and not record.is_passage]
+    found = [record for record in stored if record.status == "active" and not record.is_chunk]
     return sorted(found, key=lambda record: (record.seq, record.part))
 
 

@@ -38,7 +38,7 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], seeds: int) -> list[
     if first is None or not positions:
         return []
     scores = records.cosine(records.vectors[positions].mean(axis=0))
-    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_passage)
+    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_chunk)
     nearest = earlier[np.argsort(-scores[earlier], kind="stable")][:seeds]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
     beside = earlier[np.isin(groups[earlier], groups[nearest])]
@@ -90,7 +90,7 @@ class SynthesisWriter:
         for job, question, result in zip(jobs, questions, results, strict=True):
             text, quoted = self._text(question, result)
             if text:
-                written.done.append((job, _synthesis(scope_key, job, question.history, text, quoted=quoted)))
+                written.done.append((job, _synthesis(scope_key, job, question.seeds, text, quoted=quoted)))
             written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
 
@@ -102,7 +102,7 @@ class SynthesisWriter:
         """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
         is_verified = self.verify and not result.by_rule
-        fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
+        fault = narrative_fault(text, [*question.buffer, *question.seeds]) if is_verified else ""
         if not fault:
             return text, result.by_rule
         LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
@@ -110,7 +110,7 @@ class SynthesisWriter:
         return extractive_narrative(question), True
 
 
-def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
+def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
     times = [record.mentioned_at for record in job.records if record.mentioned_at]
     ids = [record.record_id for record in job.records]
     stale = job.synthesis
@@ -123,7 +123,7 @@ def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], tex
         window_start=min(times, default=None),
         window_end=max(times, default=None),
         covered_record_ids=list(dict.fromkeys([*(stale.covered_record_ids if stale else []), *ids])),
-        seed_event_ids=list(dict.fromkeys(record.event_id for record in history)),
+        seed_event_ids=list(dict.fromkeys(record.event_id for record in seeds)),
     )
 
 

@@ -2,7 +2,7 @@
 
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
-words around them: ranges, "early X", "the week of X". The rules for each kind of time are in `dates` and `relative`.
+words around them: ranges, "early X", "the week of X". The rules for each kind of time are in `rules`.
 """
 
 import re
@@ -13,15 +13,11 @@ from functools import lru_cache
 from itertools import chain
 
 from langgraph_engram.schema import DateOrder, Interval, TimeConstraint
-from langgraph_engram.temporal import dates, relative
 from langgraph_engram.temporal.datetimes import DAYS_OF_A_WEEK, Granularity, Period, format_interval, wall_time
-from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules
-from langgraph_engram.temporal.tense import Utterance
+from langgraph_engram.temporal.patterns import AMOUNT, DIGITS, UNIT, UNITS, UNTIL, WEEKDAY, Rule, Rules, Utterance
+from langgraph_engram.temporal.rules import MONTH_RULES, NUMBER_RULES, SEASON_RULES, UNIT_RULES, WEEKDAY_RULES
 
-RULES: tuple[Rules, ...] = (
-    *(dates.NUMBER_RULES, dates.MONTH_RULES, dates.SEASON_RULES),
-    *(relative.UNIT_RULES, relative.WEEKDAY_RULES),
-)
+RULES: tuple[Rules, ...] = (NUMBER_RULES, MONTH_RULES, SEASON_RULES, UNIT_RULES, WEEKDAY_RULES)
 PLAUSIBLE_YEARS = range(1500, 2200)
 """Years of a clock that is believed."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
@@ -43,7 +39,7 @@ RECURRING = re.compile(
 """Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""
 RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
-WITHIN = re.compile(r"(?i),?\s+(?:(?:on|in|from|between)\s+(?:the\s+)?)?")
+WITHIN = re.compile(r"(?i),?\s+\(?(?:(?:on|in|from|between)\s+(?:the\s+)?)?")
 OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 PART_OF = re.compile(rf"(?i)\b(?:the\s+)?(?P<part>{'|'.join(THIRDS)})(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$")

@@ -1,4 +1,4 @@
-"""Cut long or structured texts into passages under their headings: blocks of CommonMark with GitHub's tables.
+"""Cut long or structured texts into chunks under their headings: blocks of CommonMark with GitHub's tables.
 
 A list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at lines.
 Nothing is lost but white space and lines without a word, and the time needed grows with the length of the text only.
@@ -17,14 +17,14 @@ from langgraph_engram.text.sentences import pieces_of, split_sentences
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-BlockKind = Literal["heading", "prose", "list", "table", "code"]
+BlockType = Literal["heading", "prose", "list", "table", "code"]
 
 LONG_MESSAGE = 600
-"""Characters from which a message is cut into passages whatever its structure, a person's where it has any."""
-MAX_PASSAGE = 2000
-"""Characters of a passage without its headings and the line that introduces it."""
-FULL_PASSAGE = 1000
-"""Characters from which a passage ends where another heading begins."""
+"""Characters from which a message is cut into chunks whatever its structure, a person's where it has any."""
+MAX_CHUNK = 2000
+"""Characters of a chunk without its headings and the line that introduces it."""
+FULL_CHUNK = 1000
+"""Characters from which a chunk ends where another heading begins."""
 MAX_OPENING = 200
 """Characters of a heading, and of a line that introduces a block."""
 MAX_CACHED_TEXTS = 512
@@ -37,7 +37,7 @@ OPENING_WORDS = 8
 LINE_END = re.compile(r"\r\n?|\n")
 WORD = re.compile(r"\w")
 BOLD_LINE = re.compile(r"\*\*.*\*\*|\*\*\*?")
-KINDS: dict[str, BlockKind] = {
+BLOCK_TYPES: dict[str, BlockType] = {
     "heading_open": "heading", "bullet_list_open": "list", "ordered_list_open": "list", "table_open": "table",
     "fence": "code", "code_block": "code", "html_block": "code",
 }  # fmt: skip
@@ -48,7 +48,7 @@ KINDS: dict[str, BlockKind] = {
 class Block:
     """Lines that belong together, as they were written."""
 
-    kind: BlockKind
+    type: BlockType
     text: str
     level: int = 0
     """Of a heading, from 1."""
@@ -58,7 +58,7 @@ class Block:
     def introduces(self) -> bool:
         """Whether it announces what follows: a paragraph that ends with a colon, or a line in bold type."""
         is_opening = self.text.rstrip("*_ ").endswith((":", "：")) or BOLD_LINE.fullmatch(self.text)
-        return self.kind == "prose" and len(self.text) <= MAX_OPENING and bool(is_opening)
+        return self.type == "prose" and len(self.text) <= MAX_OPENING and bool(is_opening)
 
 
 END = Block("prose", "")
@@ -66,7 +66,7 @@ END = Block("prose", "")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A block, or a part of one, that no passage cuts further."""
+    """A block, or a part of one, that no chunk cuts further."""
 
     path: tuple[str, ...]
     """The headings above it, the outermost first."""
@@ -77,8 +77,8 @@ class _Part:
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
-def passages_of(text: str, role: Role) -> tuple[str, ...]:
-    """Cut a message into passages, each under a line of its headings ("A > B:"); none of one that is short and plain.
+def chunks_of(text: str, role: Role) -> tuple[str, ...]:
+    """Cut a message into chunks, each under a line of its headings ("A > B:"); none of one that is short and plain.
 
     An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long lists and what stands
     under headings; its paragraphs are sentences in their own right.
@@ -87,25 +87,25 @@ def passages_of(text: str, role: Role) -> tuple[str, ...]:
     blocks: Sequence[Block] = blocks_of(text)
     if role != "assistant":
         blocks = _pasted(blocks, is_long=is_long)
-    elif not is_long and all(block.kind == "prose" for block in blocks):
+    elif not is_long and all(block.type == "prose" for block in blocks):
         return ()
-    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
-    return tuple(passage for passage in passages if WORD.search(passage))
+    chunks = (_chunk(parts) for parts in _grouped(_introduced(_parts(blocks))))
+    return tuple(chunk for chunk in chunks if WORD.search(chunk))
 
 
 def without_code(text: str) -> str:
     """Return a text without code and tables."""
-    return "\n\n".join(block.text for block in blocks_of(text) if block.kind not in ("code", "table"))
+    return "\n\n".join(block.text for block in blocks_of(text) if block.type not in ("code", "table"))
 
 
 def prose_of(text: str) -> str:
     """Return the paragraphs of a text, without headings, lists, tables and code."""
-    return "\n\n".join(block.text for block in blocks_of(text) if block.kind == "prose")
+    return "\n\n".join(block.text for block in blocks_of(text) if block.type == "prose")
 
 
 def statements_of(text: str) -> list[str]:
     """Return the sentences of the paragraphs, lists and tables of a text, in order."""
-    telling = (block for block in blocks_of(text) if block.kind not in ("heading", "code"))
+    telling = (block for block in blocks_of(text) if block.type not in ("heading", "code"))
     return [sentence for block in telling for sentence in split_sentences(block.text) if WORD.search(sentence)]
 
 
@@ -123,7 +123,7 @@ def outline_of(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     lines = (
-        line for block in blocks_of(text) if block.kind not in ("code", "table") for line in block.text.split("\n")
+        line for block in blocks_of(text) if block.type not in ("code", "table") for line in block.text.split("\n")
     )
     points = points_of(text) or [" ".join(line.split()[:OPENING_WORDS]) for line in lines if WORD.search(line)][1:]
     told = " ".join([*split_sentences(text)[:1], "; ".join(points)])
@@ -135,7 +135,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
     """Return the outermost blocks of a text, in order; a heading that has no words, or nothing under it, is prose."""
     blocks = [block for block in _blocks(LINE_END.split(text)) if block.text]
     return tuple(
-        replace(block, kind="prose") if block.kind == "heading" and not _heads(block, after) else block
+        replace(block, type="prose") if block.type == "heading" and not _heads(block, after) else block
         for block, after in pairwise([*blocks, END])
     )
 
@@ -149,8 +149,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[Block]:
             continue
         first, last = token.map
         yield _block("prose", lines[end:first])
-        block = _block(KINDS.get(token.type, "prose"), lines[first:last])
-        if block.kind == "heading":
+        block = _block(BLOCK_TYPES.get(token.type, "prose"), lines[first:last])
+        if block.type == "heading":
             words = " ".join(tokens[position + 1].content.split()).strip("*_ :")
             block = replace(block, level=int(token.tag.removeprefix("h")), heading=words)
         yield block
@@ -168,13 +168,13 @@ def _parser() -> "MarkdownIt":
     return parser
 
 
-def _block(kind: BlockKind, lines: Sequence[str]) -> Block:
-    return Block(kind, "\n".join(line.rstrip() for line in lines).strip("\n"))
+def _block(block_type: BlockType, lines: Sequence[str]) -> Block:
+    return Block(block_type, "\n".join(line.rstrip() for line in lines).strip("\n"))
 
 
 def _heads(heading: Block, after: Block) -> bool:
     """Return whether a heading has words, not too many, and something under it."""
-    is_empty = after is END or (after.kind == "heading" and after.level <= heading.level)
+    is_empty = after is END or (after.type == "heading" and after.level <= heading.level)
     return not is_empty and 0 < len(heading.heading) <= MAX_OPENING
 
 
@@ -184,18 +184,18 @@ def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:
     chosen: list[Block] = []
     headed = False
     for block, after in pairwise([*blocks, END]):
-        headed = headed or (is_long and block.kind == "heading")
-        if headed or block.kind in wanted or (block.introduces and after.kind in wanted):
+        headed = headed or (is_long and block.type == "heading")
+        if headed or block.type in wanted or (block.introduces and after.type in wanted):
             chosen.append(block)
     return chosen
 
 
 def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
-    """Cut what is too large for a passage, and put each part under its headings."""
+    """Cut what is too large for a chunk, and put each part under its headings."""
     path: list[Block] = []
     opened: list[str] = []
     for block in blocks:
-        if block.kind == "heading":
+        if block.type == "heading":
             path = [*(heading for heading in path if heading.level < block.level), block]
             opened.append(block.text)
             continue
@@ -207,8 +207,8 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
 
 def _cut(text: str) -> list[str]:
     """Cut a block that is too large at its lines, and a line at its sentences."""
-    lines = (piece for line in text.split("\n") for piece in _packed(pieces_of(line, MAX_PASSAGE), " "))
-    return [text] if len(text) <= MAX_PASSAGE else _packed(lines, "\n")
+    lines = (piece for line in text.split("\n") for piece in _packed(pieces_of(line, MAX_CHUNK), " "))
+    return [text] if len(text) <= MAX_CHUNK else _packed(lines, "\n")
 
 
 def _introduced(parts: Iterable[_Part]) -> list[_Part]:
@@ -223,12 +223,12 @@ def _introduced(parts: Iterable[_Part]) -> list[_Part]:
 
 
 def _grouped(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    """Group parts in order into passages; what begins under another heading joins one that is not full."""
+    """Group parts in order into chunks; what begins under another heading joins one that is not full."""
     group: list[_Part] = []
     size = 0
     for part in parts:
         own = len(part.opened) + len(part.text)
-        if group and (size + own > MAX_PASSAGE or (part.opened and size >= FULL_PASSAGE)):
+        if group and (size + own > MAX_CHUNK or (part.opened and size >= FULL_CHUNK)):
             yield group
             group, size = [], 0
         group.append(part)
@@ -238,11 +238,11 @@ def _grouped(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
 
 
 def _packed(pieces: Iterable[str], separator: str) -> list[str]:
-    """Join pieces in order, as many as fit a passage."""
+    """Join pieces in order, as many as fit a chunk."""
     packed: list[str] = []
     size = 0
     for piece in pieces:
-        if packed and size + len(piece) <= MAX_PASSAGE:
+        if packed and size + len(piece) <= MAX_CHUNK:
             packed[-1] += separator + piece
         else:
             packed.append(piece)
@@ -251,7 +251,7 @@ def _packed(pieces: Iterable[str], separator: str) -> list[str]:
     return [text.strip("\n") for text in packed]
 
 
-def _passage(parts: Sequence[_Part]) -> str:
+def _chunk(parts: Sequence[_Part]) -> str:
     path = " > ".join(parts[0].path)
     opened = (line for part in parts[1:] for line in (part.opened, part.text))
     return "\n".join(filter(None, (path and f"{path}:", parts[0].text, *opened)))

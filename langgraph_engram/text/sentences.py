@@ -91,15 +91,13 @@ def ends_asking(text: str) -> bool:
 def _lines(text: str) -> Iterator[str]:
     wrapped: list[str] = []
     for line in text.splitlines():
-        if wrapped and not _goes_on(wrapped[-1], line):
+        before = wrapped[-1] if wrapped else ""
+        goes_on = len(before) >= WRAPPED and line.lstrip()[:1].islower() and not LINE_ENDS.search(before[-REACH:])
+        if wrapped and not goes_on:
             yield " ".join(wrapped)
             wrapped = []
         wrapped.append(line)
     yield " ".join(wrapped)
-
-
-def _goes_on(line: str, next_line: str) -> bool:
-    return len(line) >= WRAPPED and next_line.lstrip()[:1].islower() and LINE_ENDS.search(line[-REACH:]) is None
 
 
 def _sentences(line: str) -> Iterator[str]:

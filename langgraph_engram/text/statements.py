@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from langgraph_engram.schema import MemoryType, Record
-from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.find import NO_CLOCK, find_times
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, STOP_WORDS, content_stems, words
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, STOP_WORDS, content_stems, plain_number, words
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
@@ -126,10 +126,16 @@ USE_VERSION = (
 """A named thing with a number that somebody uses or has moved to, and where; no number of something else."""
 COUNTED = (
     "version page chapter day week month year episode season level step stage round gate room floor line route bus "
-    "lane track unit apartment flat building lap size around only like maybe nearly almost roughly until till past"
+    "lane track unit apartment flat building lap size around about only like maybe nearly almost roughly till past"
 )
 NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""
+MEASURE = (
+    rf"(?P<subject>\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Tt]he))(?P<kind>(?:\s+(?!(?:{PAST_VERB}|was|were|had|did|been)\b)"
+    r"[^\W\d][\w’'-]*){1,4}?)\s+(?P<value>[£$€]?\d[\d.,]*\d|[£$€]?\d)"
+    r"(?P<unit>(?<=\d)\s?(?:%|[^\W\d])[^.,;:!?\d]{0,60}|)(?=[.,;:!?]|$)"
+)
+"""An amount of a unit that is so at present: "our budget is 5000 euros"; the same words later set another."""
 OWNER = r"(?P<subject>\b[Mm]y|(?<![\w-])[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
@@ -139,6 +145,7 @@ EXPRESSIONS: tuple[tuple[str, str], ...] = (
         (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
         for name, head, value in (*POSSESSIONS, ("favourite", r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)", ANYTHING))
     ),
+    ("measure", MEASURE),
 )
 IMPLIED = {
     "home": "live home reside", "work": "work job employer company", "car": "drive car", "age": "old age",
@@ -304,6 +311,8 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
 def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
     if name == "version":
         return _read_version(match, speaker)
+    if name == "measure":
+        return _read_measure(match, speaker)
     owner = _owner(match["subject"], speaker)
     value = TRAILING.sub("", " ".join(match["value"].casefold().split()))
     is_time = name in ("home", "work") and words(match["value"])[0] in MONTHS_AND_DAYS
@@ -321,6 +330,17 @@ def _read_version(match: re.Match[str], speaker: str) -> Slot | None:
     where = match["where"] or ""
     used = match["kind"] + ("" if MONTHS_AND_DAYS.intersection(words(where)) else where)
     return Slot(speaker.casefold(), f"version of {' '.join(used.casefold().split())}", match["value"])
+
+
+def _read_measure(match: re.Match[str], speaker: str) -> Slot | None:
+    """Return an amount by the words around it; none of a day, of a plan, or of what a number only names."""
+    kind = " ".join(words(re.sub(LATELY, "", match["kind"])))
+    is_amount = match["unit"] or match["value"][0] in "£$€" or kind.endswith((" is", " are"))
+    is_counted = not is_amount or kind.split()[-1] in COUNTED.split()
+    if is_counted or not speaker or UNSURE.search(kind) or find_times(match.string, NO_CLOCK):
+        return None
+    around = " ".join([match["subject"].casefold(), kind, *words(match["unit"])])
+    return Slot(speaker.casefold(), around, plain_number(match["value"]))
 
 
 def _owner(subject: str, speaker: str) -> str:

@@ -95,13 +95,7 @@ def content_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(_content_stem, words(text))))
-
-
-@lru_cache(maxsize=100_000)
-def _content_stem(word: str) -> str:
-    """Return the stem of a word's base; nothing for a stop word."""
-    return "" if word in STOP_WORDS else stem(BASE.get(word, word))
+    return tuple(stem(BASE.get(word, word)) for word in words(text) if word not in STOP_WORDS)
 
 
 def numbers_in(text: str) -> list[str]:

@@ -9,9 +9,17 @@ import sys
 import pytest
 
 from langgraph_engram.cli.main import COMMANDS, run
-from langgraph_engram.cli.output import report_bug
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
+BUG = f"""
+import langgraph_engram.cli.main as cli
+
+def run(arguments):
+    raise ZeroDivisionError("division by\\nzero")
+
+cli.run = run
+{CALL_MAIN}
+"""
 INTERRUPTS = 20
 
 
@@ -37,27 +45,16 @@ def test_json_after_a_bare_dash_dash_is_no_option(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_an_error_nobody_foresaw_is_called_a_bug(as_json, capsys):
-    """It is reported on one line, with its kind and with how to see more."""
-    report_bug(as_json, ZeroDivisionError, ZeroDivisionError("division by\nzero"), None)
+@pytest.mark.parametrize(("debug", "options"), [("", []), ("", ["--json"]), ("1", [])])
+def test_an_error_nobody_foresaw_is_called_a_bug(debug, options):
+    """It is reported on one line, with its kind and with how to see more: a traceback only under ENGRAM_DEBUG."""
+    command, variables = [sys.executable, "-c", BUG, "demo", *options], {**os.environ, "ENGRAM_DEBUG": debug}
 
-    printed = capsys.readouterr()
-    assert "this is a bug: ZeroDivisionError: division by zero" in printed.err
-    assert "ENGRAM_DEBUG=1" in printed.err
-    assert printed.err.count("\n") == 1
-    assert bool(printed.out) == as_json
+    done = subprocess.run(command, capture_output=True, text=True, env=variables)
 
-
-def test_a_bug_is_traced_when_asked():
-    """The process ends with code 1, and shows a traceback only under ENGRAM_DEBUG."""
-    code = f"import langgraph_engram.cli.main as cli; cli.run = lambda arguments: 1 // 0; {CALL_MAIN}"
-    command = [sys.executable, "-c", code, "demo"]
-
-    for debug in ("", "1"):
-        variables = {**os.environ, "ENGRAM_DEBUG": debug}
-        done = subprocess.run(command, capture_output=True, text=True, env=variables)
-        assert (done.returncode, "Traceback" in done.stderr) == (1, bool(debug))
+    assert (done.returncode, "Traceback" in done.stderr, bool(done.stdout)) == (1, bool(debug), bool(options))
+    assert debug or "this is a bug: ZeroDivisionError: division by zero" in done.stderr
+    assert debug or ("ENGRAM_DEBUG=1" in done.stderr and done.stderr.count("\n") == 1)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """`engram remember` writes a file's conversations, and `engram retry` finishes what is pending."""
 
-import gzip
 import json
 from datetime import UTC, datetime
 from io import BytesIO, TextIOWrapper
@@ -12,47 +11,18 @@ from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.results import Receipt
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import PendingTask
-from tests.cli.conftest import CONVERSATION
-
-DEFAULTS = Defaults({}, "", frozenset())
-PENDING = PendingTask(
-    pending_id="p",
-    run_id="r",
-    session_id="one",
-    turn_ids=["a", "b"],
-    step="extract",
-    reason="nothing answers at localhost",
-    since=datetime(2024, 5, 1, tzinfo=UTC),
-)
 
 
 def test_a_file_is_remembered(engram, file):
-    """A receipt is one document of counts."""
+    """A receipt is one document of counts; the same file a second time stores nothing, and says so."""
     code, out, err = engram("remember", file, "--user", "ana", "--json")
+    again = engram("remember", file, "--user", "ana")
 
     receipt = json.loads(out)
-    assert (code, err) == (0, "")
+    assert (code, err, again[0]) == (0, "", 0)
     assert (receipt["stored_turns"], receipt["known_turns"], receipt["pending"]) == (3, 0, 0)
     assert receipt["usage"]["calls"] == 0
-
-
-def test_what_is_known_is_nothing_new(remembered, file):
-    """The same file a second time stores nothing, and says so."""
-    code, out, _ = remembered("remember", file, "--user", "ana")
-
-    assert code == 0
-    assert out.splitlines()[:2] == ["read as messages, 3 messages in 2 sessions", "nothing new: all 3 turns were known"]
-
-
-def test_a_session_can_be_named(engram, tmp_path):
-    """A file of bare messages is stored under the session that was asked for."""
-    path = tmp_path / "messages.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(CONVERSATION["sessions"][0]["messages"]).encode()))
-
-    engram("remember", str(path), "--user", "ana", "--session", "garden")
-
-    _, out, _ = engram("show", "--user", "ana", "--kind", "turns", "--json")
-    assert {turn["session_id"] for turn in json.loads(out)} == {"garden"}
+    assert again[1].startswith("read as messages, 3 messages in 2 sessions\nnothing new: all 3 turns were known\n")
 
 
 def test_nothing_pending_needs_no_retry(remembered, tmp_path):
@@ -65,37 +35,29 @@ def test_nothing_pending_needs_no_retry(remembered, tmp_path):
     assert not (tmp_path / "mistyped").exists()
 
 
-@pytest.fixture
-def cut_off(engram, file, monkeypatch):
-    """A command line whose user Ana was remembered while the model that extracts could not be reached."""
+def test_a_model_out_of_reach_fails_the_command(engram, file, monkeypatch):
+    """Nothing was extracted: code 1, one document, how to go on. Turns are found meanwhile, and finished by a retry.
+
+    Remembering again reports what is pending.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    return engram, engram("remember", file, "--user", "ana", "--model", "openai:none", "--preset", "dimmem", "--json")
 
+    failed, out, err = engram(
+        "remember", file, "--user", "ana", "--model", "openai:none", "--preset", "dimmem", "--json"
+    )
+    _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
+    _, _, again = engram("remember", file, "--user", "ana")
+    code, _, _ = engram("retry", "--user", "ana")
+    after = json.loads(engram("status", "--user", "ana", "--json")[1])
 
-def test_a_model_out_of_reach_fails_the_command(cut_off):
-    """Nothing was extracted: code 1, one document, how to go on."""
-    _, (code, out, err) = cut_off
-
-    assert code == 1
+    assert (failed, code) == (1, 0)
     assert "engram retry --user ana" in json.loads(out)["error"]
     assert err.startswith("engram: nothing was extracted")
-
-
-def test_turns_are_found_meanwhile_and_finished_later(cut_off, file):
-    """Turns are stored and searched; remembering again reports what is pending, and a retry does it."""
-    engram, _ = cut_off
-
-    _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
-    _, again, _ = engram("remember", file, "--user", "ana")
-    code, _, _ = engram("retry", "--user", "ana")
-    _, after, _ = engram("status", "--user", "ana", "--json")
-
     assert "apple trees" in found
     assert "3 turns can be found, but later steps are pending" in again
-    assert code == 0
-    assert json.loads(after)["pending"] == []
-    assert json.loads(after)["records"]["active"] >= 2
+    assert after["pending"] == []
+    assert after["records"]["active"] >= 2
 
 
 def test_a_bug_is_set_aside(engram, file, monkeypatch):
@@ -113,16 +75,17 @@ def test_a_bug_is_set_aside(engram, file, monkeypatch):
 
 
 def test_standard_input_is_remembered(engram, monkeypatch):
-    """A dash reads from standard input, and errors name it."""
+    """A dash reads from standard input, and errors name it; bare messages are a session of the name that is given."""
 
     def piped(text):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
-        return engram("remember", "-", "--user", "ana", "--json")
+        return engram("remember", "-", "--user", "ana", "--session", "garden", "--json")
 
     code, out, _ = piped('[{"role": "user", "content": "I live in Porto."}]')
     bad_code, _, err = piped("Porto")
+    (turn,) = json.loads(engram("show", "--user", "ana", "--kind", "turns", "--json")[1])
 
-    assert (code, json.loads(out)["stored_turns"]) == (0, 1)
+    assert (code, json.loads(out)["stored_turns"], turn["session_id"]) == (0, 1, "garden")
     assert (bad_code, err.startswith("engram: standard input: the format cannot be told")) == (2, True)
 
 
@@ -142,10 +105,12 @@ def test_a_chat_is_recognised_and_asked_about(engram, tmp_path):
 
 def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
     """Records came of it: it is done, and what waits in a checkpoint is told apart from what is stored."""
+    known = {"pending_id": "p", "run_id": "r", "session_id": "one", "since": datetime(2024, 5, 1, tzinfo=UTC)}
+    waiting = PendingTask(turn_ids=["c"], step="receive", reason="said in thread t", **known)
+    pending = PendingTask(turn_ids=["a", "b"], step="extract", reason="nothing answers at localhost", **known)
     receipt = Receipt(run_id="r", stored_turns=9, records=4, pending=3)
-    waiting = PENDING.model_copy(update={"step": "receive", "turn_ids": ["c"], "reason": "said in thread t"})
 
-    print_receipt(receipt, [waiting, PENDING], Invocation(DEFAULTS, "ana"))
+    print_receipt(receipt, [waiting, pending], Invocation(Defaults({}, "", frozenset()), "ana"))
 
     printed = capsys.readouterr().out
     assert printed.startswith("9 turns stored")

@@ -93,38 +93,30 @@ def test_a_person_approves_or_rejects_on_the_command_line(moved, waiting, option
     assert json.loads(moved("status", "--user", "ana", "--json")[1])["pending"] == []
 
 
-def test_a_user_is_forgotten(two_turns, tmp_path):
-    """One line says what is gone, and nothing is left on disk."""
-    code, out, _ = two_turns("forget", "--user", "ana", "--yes")
+def test_a_turn_and_a_user_are_forgotten(two_turns, tmp_path):
+    """As JSON the receipt is the whole answer, else one line says what is gone; nothing is left on disk.
 
-    assert code == 0
-    assert out.startswith("forgotten: 2 turns, ")
-    files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
-    assert not [path.name for path in files if b"Quillhaven" in path.read_bytes()]
-    assert listed(two_turns, "turns") == []
-
-
-def test_a_turn_is_forgotten_by_its_own_name(two_turns):
-    """As JSON, the receipt is the whole answer."""
+    Where nobody can be asked it takes a word; of nobody there is nothing to forget.
+    """
     (turn,) = (item for item in listed(two_turns, "turns") if "Quillhaven" in item["text"])
+    unasked = [two_turns("forget", "--user", "ana", *options) for options in ((), ("--json",))]
 
     code, out, err = two_turns("forget", "--user", "ana", "--turn", turn["turn_id"], "--yes", "--json")
+    left = [turn["text"] for turn in listed(two_turns, "turns")]
+    whole = two_turns("forget", "--user", "ana", "--yes")
 
+    assert [(refused[0], "--yes" in refused[2]) for refused in unasked] == [(2, True)] * 2
     receipt = json.loads(out)
     assert (code, err) == (0, "")
     assert (receipt["turns"], receipt["records"], receipt["residue"]) == (1, 1, [])
     assert receipt["scope"]["user_id"] == "ana"
-    assert [turn["text"] for turn in listed(two_turns, "turns")] == [MESSAGES[1]["text"]]
-
-
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_nobody_is_forgotten_unasked(two_turns, options):
-    """Where nobody can be asked it takes a word: --yes."""
-    code, _, err = two_turns("forget", "--user", "ana", *options)
-
-    assert code == 2
-    assert "--yes" in err
-    assert len(listed(two_turns, "turns")) == 2
+    assert left == [MESSAGES[1]["text"]]
+    assert (whole[0], whole[1].startswith("forgotten: 1 turn, ")) == (0, True)
+    files = [path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert not any(b"Quillhaven" in file or b"cello" in file for file in files)
+    assert listed(two_turns, "turns") == []
+    nobody = two_turns("forget", "--user", "ana", "--yes")
+    assert (nobody[0], nobody[1].strip()) == (0, "nothing to forget: nothing of it is stored")
 
 
 @pytest.mark.parametrize("more", ["", "--store 'a store' --tenant acme --agent coach"])
@@ -141,13 +133,6 @@ def test_what_is_left_to_do_is_said(two_turns, tmp_path, monkeypatch, more):
     assert f"engram retry --user ana {more}".rstrip() + "\n" in out
     assert "the turns that it came from stay" in out
     assert "cello" in found
-
-
-def test_of_nobody_there_is_nothing_to_forget(two_turns):
-    """It is no error, and not said to be done."""
-    code, out, _ = two_turns("forget", "--user", "nobody", "--yes")
-
-    assert (code, out.strip()) == (0, "nothing to forget: nothing of it is stored")
 
 
 def test_what_was_written_free_is_improved_by_a_model_alone(two_turns):

@@ -41,17 +41,6 @@ def test_with_tokens_it_may_listen_anywhere(started, monkeypatch):
     assert started[0][:2] == ("0.0.0.0", 8123)
 
 
-def test_tokens_that_cannot_be_read_are_no_tokens(started, monkeypatch, capsys):
-    """It does not start, rather than start without them."""
-    monkeypatch.setenv("ENGRAM_TOKENS", "not JSON")
-
-    code = run(["serve"])
-
-    assert code == 2
-    assert started == []
-    assert "ENGRAM_TOKENS" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "extra"), [(["serve"], "server"), (["inspect"], "inspect"), (["mcp", "--user", "a"], "mcp")]
 )
@@ -76,18 +65,6 @@ def test_the_addresses_of_what_is_served_are_printed(started, capsys):
         assert f"http://127.0.0.1:{port}{path}" in addresses
     assert f"studio/?baseUrl=http://127.0.0.1:{port}" in addresses
     assert "\033" not in addresses
-
-
-def test_a_port_that_is_taken_is_told(started, capsys):
-    """LangGraph's server would listen on another one, and the printed addresses would be wrong."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        code = run(["serve", "--port", str(taken.getsockname()[1])])
-
-    assert code == 2
-    assert started == []
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_graphs_of_ones_own_are_served_beside(started, tmp_path, monkeypatch):
@@ -116,12 +93,21 @@ def test_graphs_of_ones_own_are_served_beside(started, tmp_path, monkeypatch):
         ["--graph", "mine=./missing.py:graph"],
         ["--graph", "recall=app:graph"],
         ["--graph", "mine=app:graph", "--graph", "mine=app:other"],
+        ["--port", "{taken}"],
+        [],
     ],
 )
-def test_a_graph_that_is_none_is_told(arguments, started, capsys):
-    """In one line, and nothing is served."""
-    code = run(["serve", *arguments])
+def test_what_cannot_be_served_is_told(arguments, started, monkeypatch, capsys):
+    """In one line, and nothing is served: neither without tokens that cannot be read, nor by a port that is taken."""
+    if not arguments:
+        monkeypatch.setenv("ENGRAM_TOKENS", "not JSON")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code = run(["serve", *(part.format(taken=taken.getsockname()[1]) for part in arguments)])
 
+    err = capsys.readouterr().err
     assert code == 2
     assert started == []
-    assert capsys.readouterr().err.count("\n") == 1
+    assert err.count("\n") == 1
+    assert arguments or "ENGRAM_TOKENS" in err

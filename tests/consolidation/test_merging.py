@@ -37,9 +37,14 @@ def holds(stored, record):
     return lambda found, *kept: apply_decisions([found], [record(1)], stored(*kept).records).outdated == []
 
 
-def test_a_decision_holds_where_nothing_has_changed(holds, record):
-    """The older record stands as it was."""
-    assert holds(proposal(), record(0))
+@pytest.mark.parametrize("action", ["SUPERSEDE", "MERGE", "CONFLICT"])
+@pytest.mark.parametrize("status", ["active", "superseded", "merged", "archived", "gone"])
+def test_a_decision_holds_as_long_as_nobody_has_changed_its_records(holds, record, action, status):
+    """Whatever was decided, and whatever the other run made of it; a record that is no longer kept cannot be marked."""
+    by = "r9" if status in ("superseded", "merged") else None
+    kept = [] if status == "gone" else [record(0, status=status, superseded_by=by)]
+
+    assert holds(proposal(action), *kept) is (status == "active")
 
 
 def test_what_a_commit_that_was_cut_off_has_changed_holds(holds, record):
@@ -47,23 +52,9 @@ def test_what_a_commit_that_was_cut_off_has_changed_holds(holds, record):
     assert holds(proposal(), *as_superseded([record(0)], record(1)), record(1))
 
 
-@pytest.mark.parametrize("action", ["SUPERSEDE", "MERGE", "CONFLICT"])
-@pytest.mark.parametrize("status", ["superseded", "merged", "archived"])
-def test_a_decision_about_what_another_run_has_changed_does_not_hold(holds, record, action, status):
-    """Whatever was decided, and whatever the other run made of it."""
-    by = None if status == "archived" else "r9"
-
-    assert not holds(proposal(action), record(0, status=status, superseded_by=by))
-
-
-@pytest.mark.parametrize("action", ["SUPERSEDE", "KEEP_BOTH"])
-def test_a_decision_about_what_is_gone_does_not_hold(holds, action):
-    """A record that is no longer kept cannot be marked."""
-    assert not holds(proposal(action))
-
-
-def test_a_decision_that_changes_nothing_holds(holds, record):
-    """To keep both is true of what became of either."""
+def test_to_keep_both_is_true_of_what_became_of_either(holds, record):
+    """Only what is gone cannot be kept."""
+    assert not holds(proposal("KEEP_BOTH"))
     assert holds(proposal("KEEP_BOTH", None), record(0, status="superseded", superseded_by="r9"))
 
 

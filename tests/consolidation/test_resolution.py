@@ -175,45 +175,28 @@ def test_what_is_not_said_clearly_keeps_all(record, verdicts, note):
     assert (resolution.action, resolution.reason, len(resolution.members)) == ("KEEP_BOTH", note, 2)
 
 
-def test_a_verdict_may_name_members(record):
-    """Two of five are superseded, two merge, and who stays stands decided."""
-    verdicts = [SUPERSEDE.model_copy(update={"members": [1, 4]}), MERGE.model_copy(update={"members": [2, 3]})]
+@pytest.mark.parametrize(
+    ("count", "verdicts", "resolved"),
+    [
+        (5, [(SUPERSEDE, 1, 4), (MERGE, 2, 3)],
+         [("SUPERSEDE", "r0 r3", SUPERSEDE.reason), ("MERGE", "r1 r2", MERGE.reason),
+          ("KEEP_BOTH", "r3 r4", OTHERS_STAY)]),
+        (3, [(SUPERSEDE, 1, 2), (MERGE, 2, 3)],
+         [("SUPERSEDE", "r0 r1", SUPERSEDE.reason), ("KEEP_BOTH", "r1 r2", NAMED_TWICE)]),
+        (3, [(SUPERSEDE, 1, 3), (CONFLICT, 2, 3), (CONFLICT, 1, 2), (MERGE, 2, 3)],
+         [("SUPERSEDE", "r0 r2", SUPERSEDE.reason), ("CONFLICT", "r1 r2", CONFLICT.reason)]),
+    ],
+    ids=["some of five", "named twice", "what supersedes may be in conflict"],
+)  # fmt: skip
+def test_a_verdict_may_name_members(record, count, verdicts, resolved):
+    """Who stays stands decided, and may be named again; of one that leaves the first verdict holds."""
+    named = [verdict.model_copy(update={"members": members}) for verdict, *members in verdicts]
 
-    resolutions = resolve_cluster([record(seq) for seq in range(5)], verdicts)
+    resolutions = resolve_cluster([record(seq) for seq in range(count)], named)
 
-    assert [(found.action, [member.record_id for member in found.members]) for found in resolutions] == [
-        ("SUPERSEDE", ["r0", "r3"]),
-        ("MERGE", ["r1", "r2"]),
-        ("KEEP_BOTH", ["r3", "r4"]),
-    ]
-    assert resolutions[-1].reason == OTHERS_STAY
-
-
-def test_the_first_verdict_on_a_member_holds(record):
-    """A second verdict about the same memory is passed over, with a note."""
-    verdicts = [SUPERSEDE.model_copy(update={"members": [1, 2]}), MERGE.model_copy(update={"members": [2, 3]})]
-
-    resolutions = resolve_cluster([record(seq) for seq in range(3)], verdicts)
-
-    assert [(found.action, found.reason) for found in resolutions] == [
-        ("SUPERSEDE", SUPERSEDE.reason), ("KEEP_BOTH", NAMED_TWICE),
-    ]  # fmt: skip
-
-
-def test_what_supersedes_may_be_in_conflict(record):
-    """A record that stays may be named again, one that goes may not."""
-    verdicts = [
-        SUPERSEDE.model_copy(update={"members": [1, 3]}),
-        CONFLICT.model_copy(update={"members": [2, 3]}),
-        CONFLICT.model_copy(update={"members": [1, 2]}),
-        MERGE.model_copy(update={"members": [2, 3]}),
-    ]
-
-    resolutions = resolve_cluster([record(seq) for seq in range(3)], verdicts)
-
-    assert [(found.action, [member.record_id for member in found.members]) for found in resolutions] == [
-        ("SUPERSEDE", ["r0", "r2"]), ("CONFLICT", ["r1", "r2"]),
-    ]  # fmt: skip
+    assert [
+        (found.action, " ".join(member.record_id for member in found.members), found.reason) for found in resolutions
+    ] == resolved
 
 
 def test_a_record_may_stand_in_several_conflicts(update, record):
@@ -336,20 +319,15 @@ def test_clusters_share_no_record_in_whatever_order_pairs_come(links, most, rand
 
 
 def test_a_large_cluster_comes_apart_at_its_weakest_link():
-    """Two close groups that one weak pair links are two clusters where three records are too many."""
+    """Two close groups that one weak pair links are two clusters where three records are too many.
+
+    What was not asked about is asked when one more record resembles the survivors of both parts.
+    """
     pairs = [pair("a", "b", 0.95), pair("b", "c", 0.71), pair("c", "d", 0.9)]
+    apart = connected_ids(pairs, 3)
 
-    assert connected_ids(pairs, 3) == [["a", "b"], ["c", "d"]]
+    later = connected_ids([pair(cluster[-1], "new", 0.8) for cluster in apart], 3)
+
+    assert apart == [["a", "b"], ["c", "d"]]
     assert connected_ids(pairs, 4) == [["a", "b", "c", "d"]]
-
-
-def test_parts_of_a_large_cluster_meet_again_over_a_later_record():
-    """What was not asked about is asked when one more record resembles the survivors of both parts."""
-    pairs = [pair("a", "b", 0.95), pair("c", "d", 0.9), pair("b", "c", 0.71)]
-    first = connected_ids(pairs, 2)
-
-    survivors = [cluster[-1] for cluster in first]
-    later = connected_ids([pair(survivor, "new", 0.8) for survivor in survivors], 3)
-
-    assert first == [["a", "b"], ["c", "d"]]
     assert later == [["b", "d", "new"]]

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from langgraph_engram.embeddings import minilm_weights
-from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
+from langgraph_engram.embeddings import minilm
+from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def torch_encoder() -> TorchMiniLM:
 @pytest.fixture(scope="session")
 def packaged_weights() -> Path:
     """The folder of the installed weights."""
-    folder = minilm_weights.installed_weights()
+    folder = minilm.installed_weights()
     assert folder is not None
     return folder
 
@@ -42,4 +41,4 @@ def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_weights(empty_hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the package of weights and without a hub."""
-    monkeypatch.setattr(minilm_weights, "PACKAGE", "no_package_of_this_name")
+    monkeypatch.setattr(minilm, "PACKAGE", "no_package_of_this_name")

@@ -1,29 +1,24 @@
 """Which encoder each name opens, and what is made of other people's embeddings."""
 
 import json
-from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import OpenAIEmbeddings
 
-from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder, Vectors
+from langgraph_engram.embeddings.base import CachingEncoder, Encoder, HashingEncoder
 from langgraph_engram.embeddings.factory import LangChainEncoder, name_of, open_encoder
-from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import TorchMiniLM
+from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from tests.fake_server import FakeServer, Reply
 
 
-class ConstantEncoder:
+class OwnEncoder(HashingEncoder):
     """An encoder of the user's own."""
 
-    name = "constant"
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one direction for every text."""
-        return np.ones((len(texts), 1), dtype=np.float32)
+    name = "own"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +31,7 @@ class ConstantEncoder:
         ("minilm:onnx", OnnxMiniLM),
         ("minilm:torch", TorchMiniLM),
         ("hashing", HashingEncoder),
-        (ConstantEncoder(), ConstantEncoder),
+        (OwnEncoder(), OwnEncoder),
         (DeterministicFakeEmbedding(size=3), LangChainEncoder),
     ],
 )
@@ -84,13 +79,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones(given: str) -> None:
 
 def test_what_is_no_encoder_is_refused() -> None:
     """Something that encodes but has no name could not be distinguished from another."""
+    nameless = SimpleNamespace(encode=HashingEncoder().encode)
 
-    class Nameless:
-        def encode(self, texts: Sequence[str]) -> Vectors:
-            return np.ones((len(texts), 1), dtype=np.float32)
-
-    with pytest.raises(InvalidSetting, match=r"'Nameless' is no encoder: it needs a `name`"):
-        open_encoder(Nameless())  # type: ignore[arg-type]  # the mistake is the test
+    with pytest.raises(InvalidSetting, match=r"'SimpleNamespace' is no encoder: it needs a `name`"):
+        open_encoder(nameless)  # type: ignore[arg-type]  # the mistake is the test
 
 
 class FixedEmbeddings(Embeddings):
@@ -109,7 +101,10 @@ class FixedEmbeddings(Embeddings):
 
 
 def test_rows_have_length_one_and_keep_their_order() -> None:
-    """Whatever length the embeddings give; a vector of zeros, as some give for an empty text, gets a direction."""
+    """Whatever length the embeddings give; a vector of zeros, as some give for an empty text, gets a direction.
+
+    No texts give as many dimensions, which the embeddings alone know.
+    """
     encoder = LangChainEncoder(FixedEmbeddings([3, 4], [0, -2], [1e-300, 0], [1e300, 1e300], [0, 0]))
 
     vectors = encoder.encode(["a", "b", "c", "d", ""])
@@ -117,13 +112,7 @@ def test_rows_have_length_one_and_keep_their_order() -> None:
     half = 0.5**0.5
     assert vectors == pytest.approx(np.array([[0.6, 0.8], [0, -1], [1, 0], [half, half], [half, half]]))
     assert vectors.dtype == np.float32
-
-
-def test_no_texts_give_the_right_number_of_dimensions() -> None:
-    """The embeddings alone know how many."""
-    encoder = LangChainEncoder(DeterministicFakeEmbedding(size=7))
-
-    assert encoder.encode([]).shape == (0, 7)
+    assert LangChainEncoder(DeterministicFakeEmbedding(size=7)).encode([]).shape == (0, 7)
 
 
 @pytest.mark.parametrize(
@@ -144,20 +133,13 @@ def test_vectors_that_cannot_be_used_are_refused(vectors: list[list[float]], sai
 
 
 def test_the_name_distinguishes_models_and_chosen_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three vector spaces, three names."""
+    """Three vector spaces, three names; those that say nothing of themselves are called by their class, or as given."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     small = OpenAIEmbeddings(model="text-embedding-3-small")
     large = OpenAIEmbeddings(model="text-embedding-3-large")
     short = OpenAIEmbeddings(model="text-embedding-3-large", dimensions=256)
 
-    assert [name_of(embeddings) for embeddings in (small, large, short)] == [
-        "OpenAIEmbeddings:text-embedding-3-small",
-        "OpenAIEmbeddings:text-embedding-3-large",
-        "OpenAIEmbeddings:text-embedding-3-large:256",
-    ]
-
-
-def test_a_given_name_is_kept() -> None:
-    """For embeddings that say nothing of themselves."""
+    names = [name_of(embeddings) for embeddings in (small, large, short)]
+    assert names == [f"OpenAIEmbeddings:text-embedding-3-{rest}" for rest in ("small", "large", "large:256")]
     assert LangChainEncoder(FixedEmbeddings([1.0]), name="ours").name == "ours"
     assert LangChainEncoder(FixedEmbeddings([1.0])).name == "FixedEmbeddings"

@@ -11,11 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings import minilm_weights
+from langgraph_engram.embeddings import minilm
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.embeddings.minilm_onnx import BATCH, NO_TELEMETRY, OnnxMiniLM
-from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, TorchMiniLM
+from langgraph_engram.embeddings.minilm import (
+    BATCH,
+    FILES,
+    NO_TELEMETRY,
+    REVISION,
+    TOKENIZER,
+    WEIGHTS,
+    OnnxMiniLM,
+    TorchMiniLM,
+)
 from langgraph_engram.errors import EncoderUnavailable
 
 
@@ -39,23 +47,18 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
 
 @pytest.mark.parametrize("kind", [TorchMiniLM, OnnxMiniLM])
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_a_file_with_another_hash_is_refused(
-    name: str, kind: type[OnnxMiniLM | TorchMiniLM], tmp_path: Path, packaged_weights: Path
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_that_lacks_a_file_or_has_another_is_refused(
+    is_there: bool, name: str, kind: type[OnnxMiniLM | TorchMiniLM], tmp_path: Path, packaged_weights: Path
 ) -> None:
     """Other weights or tokens would give other vectors under the same name; the error says what can be done."""
     folder = copy_of(packaged_weights, tmp_path / "weights", name)
-    (folder / name).write_bytes((packaged_weights / name).read_bytes() + b" ")
+    if is_there:
+        (folder / name).write_bytes((packaged_weights / name).read_bytes() + b" ")
 
-    with pytest.raises(EncoderUnavailable, match=rf"{name}.* SHA-256 .* not .*langgraph-engram\[offline\]"):
+    problem = rf"{name}.* SHA-256 .* not .*langgraph-engram\[offline\]" if is_there else rf"no {name}"
+    with pytest.raises(EncoderUnavailable, match=problem):
         kind(folder).encode(["hello"])
-
-
-def test_a_folder_that_lacks_a_file_is_named_when_it_is_used(tmp_path: Path, packaged_weights: Path) -> None:
-    """A folder that was given is used or refused; there is no fallback."""
-    encoder = OnnxMiniLM(copy_of(packaged_weights, tmp_path / "weights", TOKENIZER))
-
-    with pytest.raises(EncoderUnavailable, match=r"no tokenizer\.json"):
-        encoder.encode(["hello"])
 
 
 def test_a_changed_configuration_is_found_out(tmp_path: Path, packaged_weights: Path) -> None:
@@ -79,24 +82,26 @@ def test_where_nothing_can_be_had_the_error_says_what_to_install(kind: type[Onnx
         encoder.encode(["hello"])
 
 
-@pytest.mark.usefixtures("no_weights")
-def test_what_the_hub_left_here_before_is_used(
-    empty_hub: Path, packaged_weights: Path, onnx_encoder: OnnxMiniLM
-) -> None:
-    """Weights that another program fetched serve as well as the package's."""
-    snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
-    copy_of(packaged_weights, snapshot)
-
-    assert minilm_weights.find_weights(None) == snapshot
-    assert np.allclose(OnnxMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
-
-
 def test_where_onnx_runtime_is_missing_the_error_names_the_other_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     """One import away."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
     with pytest.raises(EncoderUnavailable, match=r"`pip install onnxruntime.*minilm:torch"):
         OnnxMiniLM().encode(["hello"])
+
+
+@pytest.mark.usefixtures("no_weights")
+def test_what_the_hub_left_here_before_is_used(
+    empty_hub: Path, packaged_weights: Path, onnx_encoder: OnnxMiniLM
+) -> None:
+    """Weights that another program fetched serve as well as the package's; so does a folder, or its path as text."""
+    snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
+    copy_of(packaged_weights, snapshot)
+
+    assert minilm.find_weights(None) == snapshot
+    for encoder in (OnnxMiniLM(), open_encoder(packaged_weights), open_encoder(str(packaged_weights))):
+        assert encoder.name == "all-MiniLM-L6-v2-53aa5117"
+        assert np.allclose(encoder.encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
 
 
 def test_the_default_runs_without_torch(tmp_path: Path) -> None:
@@ -178,11 +183,3 @@ def test_what_follows_256_tokens_is_cut_off(encoder: Encoder) -> None:
 
     assert np.abs(vectors[0] - vectors[1]).max() <= 1e-6
     assert np.abs(vectors[0] - vectors[2]).max() > 1e-6
-
-
-def test_a_folder_of_weights_is_opened(packaged_weights: Path, onnx_encoder: OnnxMiniLM) -> None:
-    """As a path or as its text."""
-    by_path, by_text = open_encoder(packaged_weights), open_encoder(str(packaged_weights))
-
-    assert by_path.name == by_text.name == "all-MiniLM-L6-v2-53aa5117"
-    assert np.allclose(by_path.encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 from huggingface_hub import constants
 
-from langgraph_engram.embeddings.minilm_weights import (
+from langgraph_engram.embeddings.minilm import (
     FILES,
     OPTIONAL_FILES,
     REPOSITORY,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from langgraph_engram.extraction.batching import TurnBatch, batch_events
-from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.papers.structmem import FACTS, RELATIONS

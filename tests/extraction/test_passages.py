@@ -99,7 +99,7 @@ def test_a_passage_is_evidence_in_its_own_words(remembered):
     found = memory.search("How many ohms are healthy when I measure the coil of the valve?", user_id="ana").evidence
     best = next(passage for passage in found if "about 40 ohms is healthy" in passage.text)
 
-    assert best.record.is_passage
+    assert best.record.is_chunk
     assert best.text.startswith("6 May 2024, assistant: Here is what")
     assert "tomatoes" in best.record.content
     assert "tomatoes" not in format_evidence([best])
@@ -126,15 +126,6 @@ def test_passages_are_never_merged_nor_summarized(remembered, syntheses_at_once)
     assert len({record.session_id for record in records(memory, "passage")}) == 2
     assert index.syntheses.items
     assert all(passages.isdisjoint(synthesis.covered_record_ids) for synthesis in index.syntheses.items)
-
-
-def test_forgetting_a_message_forgets_its_passages(remembered):
-    """Nothing of it is found any more."""
-    memory = remembered()
-
-    memory.forget(user_id="ana", session_id="s")
-
-    assert records(memory, "passage") == []
 
 
 @pytest.mark.usefixtures("model_writes_all")

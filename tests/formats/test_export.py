@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from langgraph_engram.formats.export import ITEM_LINES, KIND_OF, Footer, Header
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes
+from tests.memory.test_interruptions import Cut
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -137,6 +141,92 @@ def test_a_task_that_was_done_since_is_not_pending_again(memory, other, tmp_path
     assert other.status("ana").pending == []
 
 
+def test_a_load_cut_off_anywhere_is_pending_until_it_is_done_again(memory, tmp_path, monkeypatch):
+    """`status` and `doctor` name the file, neither a retry nor a repair takes what is there for whole."""
+    remember(memory)
+    remember(memory, "ben", (1,))
+    file, cut = tmp_path / "all it is.jsonl", Cut(monkeypatch)
+    memory.export(file, everyone=True)
+
+    for writes in count(0, 2):
+        with open_memory(tmp_path / f"at-{writes}") as other:
+            cut.left = writes
+            try:
+                other.load(file)
+                break
+            except StoreError:
+                cut.left = None
+            loaded = shown(other), shown(other, "ben")
+            found = other.doctor(fix=True).findings
+            pending = [task for user in ("ana", "ben") for task in other.status(user).pending]
+            receipts = [other.retry(user_id=user) for user in ("ana", "ben")]
+            assert {finding.check for finding in found} == ({"unfinished load"} if writes else set())
+            assert all(f"{file} is loaded in part" in task.reason for task in pending)
+            assert (shown(other), shown(other, "ben")) == loaded
+            assert not any(receipt.records or receipt.pending for receipt in receipts)
+
+            other.load(file)
+            other.export(tmp_path / "again.jsonl", everyone=True)
+
+            assert other.doctor().findings == other.status("ana").pending == other.status("ben").pending == []
+            assert (tmp_path / "again.jsonl").read_bytes() == file.read_bytes()
+    assert writes > 10
+    cut.left = None
+
+
+def test_what_a_load_that_was_cut_off_left_can_be_forgotten(memory, tmp_path, monkeypatch, capsys):
+    """The command line says what to do before, and nothing is left after."""
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+    remember(memory)
+    memory.export(tmp_path / "a b.jsonl", user_id="ana")
+    cut, place = Cut(monkeypatch), ["--user", "zoe", "--store", str(tmp_path / "zoe")]
+    with open_memory(tmp_path / "zoe") as cut_off:
+        cut.left = 6
+        with pytest.raises(StoreError):
+            cut_off.load(tmp_path / "a b.jsonl", user_id="zoe")
+    cut.left = None
+
+    assert run(["status", *place]) == 0
+    assert f"load it again: engram load '{tmp_path / 'a b.jsonl'}' --user zoe" in capsys.readouterr().out
+    assert run(["retry", *place]) == 0
+    assert "engram retry" not in capsys.readouterr().out
+    assert run(["forget", "--yes", *place]) == 0
+    with open_memory(tmp_path / "zoe") as left:
+        assert (left.status("zoe").pending, left.doctor().scopes) == ([], 0)
+
+
+KILLED = """
+import os, sys
+from langgraph_engram.formats import export
+from langgraph_engram.memory import Memory
+export.Footer = lambda **counts: os._exit(9)
+Memory(sys.argv[1], "rules", encoder="hashing").export(sys.argv[2], everyone=True)
+"""
+
+
+@pytest.mark.parametrize(("name", "fix"), [("all.jsonl", True), ("all.jsonl.gz", False)])
+def test_what_a_killed_export_left_says_so_and_is_replaced_or_removed(tmp_path, name, fix):
+    """By its name, when it is loaded, and by `doctor`; the last whole one stays."""
+    store, file, left = tmp_path / "store", tmp_path / name, tmp_path / f"{name}.unfinished"
+    with open_memory(store) as memory:
+        remember(memory, sessions=(1,))
+        memory.export(file, everyone=True)
+        whole = file.read_bytes()
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(store), str(file)], check=False)
+
+    with open_memory(store) as memory:
+        assert (killed.returncode, left.exists(), file.read_bytes()) == (9, True, whole)
+        assert [(found.check, found.ids) for found in memory.doctor().findings] == [("unfinished export", [str(left)])]
+        with pytest.raises(UnreadableFile, match="did not reach its end"):
+            memory.load(left)
+        if fix:
+            assert memory.doctor(fix=True).is_sound
+        else:
+            memory.export(file, everyone=True)
+        assert (memory.doctor().findings, left.exists(), file.read_bytes()) == ([], False, whole)
+    assert not list(store.glob(".engram.exporting-*"))
+
+
 def test_memories_may_become_another_users(memory, other, tmp_path):
     """A file of one user is loaded under the name that is given; one of several is refused."""
     remember(memory)
@@ -195,7 +285,7 @@ def test_a_missing_file_a_cut_gzip_and_a_name_that_cannot_be_written_are_said(me
             memory.load(tmp_path / name)
     with pytest.raises(UnreadableFile, match="cannot be written"):
         memory.export(tmp_path / "no" / "such" / "folder.jsonl", user_id="ana")
-    assert not list(tmp_path.glob(".*partial"))
+    assert not list(tmp_path.glob("*unfinished"))
 
 
 def test_whose_memory_it_is_has_to_be_said(memory, tmp_path):
@@ -261,21 +351,3 @@ def test_the_published_schema_is_that_of_the_lines(memory, tmp_path):
     for line in map(json.loads, lines(tmp_path / "ana.jsonl")[1:-1]):
         model = KIND_OF[line["kind"]].model.__name__
         assert published["$defs"][model]["properties"].keys() == line["item"].keys()
-
-
-def test_the_command_line_with_the_encoder_of_the_store(tmp_path, capsys, monkeypatch):
-    """Counts for people, receipts as JSON, 2 for bad usage and for a file that is none."""
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-    with open_memory(tmp_path / "store") as memory:
-        remember(memory, sessions=(1,))
-    place, name = ["--store", str(tmp_path / "store")], str(tmp_path / "ana.jsonl")
-    elsewhere = ["--store", str(tmp_path / "elsewhere")]
-
-    assert run(["export", name, "--user", "ana", *place]) == 0
-    assert "2 turns" in capsys.readouterr().out
-    assert run(["load", name, *elsewhere, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["turns"] == 2
-    assert run(["load", name, *elsewhere]) == 0
-    assert "nothing new" in capsys.readouterr().out
-    assert run(["export", name, *place]) == 2
-    assert run(["load", str(tmp_path / "none.jsonl"), *elsewhere]) == 2

@@ -56,6 +56,21 @@ def test_a_chat_is_a_session_a_day_and_leaves_out_what_nobody_wrote():
     assert said(parsed) == [("Ana", "I keep bees.\nSince: 2019"), ("Ben", "Our new hive"), ("Ana", "Lovely")]
 
 
+ANDROID = (
+    "You deleted this message,This message was deleted,null,Missed voice call,Missed group video call,"
+    "IMG-20240613-WA0001.jpg (file attached),IMG-20240613-WA0001.jpg (Datei angehängt),Ben Novak.vcf (file attached)"
+).split(",")
+
+
+def test_what_android_writes_itself_without_a_mark_is_no_message():
+    """What people write around it, or that reads like it, is."""
+    lines = [*ANDROID, "I missed voice call after voice call", f"{ANDROID[-1]}\nMy new number"]
+
+    parsed = parse("\n".join(f"13/06/24, 9:15 am - Ana: {line}" for line in lines))
+
+    assert said(parsed) == [("Ana", lines[-2]), ("Ana", "My new number")]
+
+
 @pytest.mark.parametrize(
     ("dates", "day"),
     [
@@ -152,17 +167,3 @@ def test_a_bad_file_is_one_line_that_says_where(text, name, format, problem):
     assert isinstance(caught.value, UnreadableFile | InvalidMessages | InvalidInput)
     assert str(caught.value).startswith(f"{name}: {problem}")
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_has_grown_stores_what_is_new(tmp_path):
-    """A later export, which begins later and goes on, adds its new messages alone, also the same word said again."""
-    from langgraph_engram.memory import Memory
-
-    lines = [f"13/06/2024, 09:1{minute} - Ana: {text}" for minute, text in enumerate(["Hives.", "Ok", "Ok", "Honey."])]
-    with Memory("memory:", encoder="hashing") as memory:
-        receipts = [
-            memory.remember_sessions(parse("\n".join(part)).sessions, user_id="ana")
-            for part in (lines[:3], lines[1:], lines)
-        ]
-
-    assert [receipt.stored_turns for receipt in receipts] == [3, 1, 0]

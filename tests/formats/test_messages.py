@@ -122,6 +122,25 @@ def test_every_way_to_tell_a_time_gives_one_moment(moment):
     assert message.said_at == NOON
 
 
+@pytest.mark.parametrize(
+    ("told", "moments"),
+    [
+        ([{"said_at": NOON}, {}], [NOON, None]),
+        ([{"additional_kwargs": {"created_at": NOON}}, {"additional_kwargs": {"said_at": NOON}}], [NOON, NOON]),
+        ([{"additional_kwargs": {"said_at": NOON}}, {"response_metadata": {"created_at": NOON}}], [NOON, NOON]),
+        ([{}, {"response_metadata": {"created_at": NOON}}], [None, None]),
+        ([{}, {"response_metadata": {"created_at": "soon"}}], [None, None]),
+    ],
+)
+def test_the_time_of_a_langchain_message(told, moments):
+    """What a model's provider noted counts beside questions with a time: else the answer would come before them."""
+    [asked, answered] = told
+
+    messages = to_messages([HumanMessage("When?", **asked), AIMessage("At noon.", **answered)])
+
+    assert [message.said_at for message in messages] == moments
+
+
 def test_the_offset_of_a_moment_is_kept():
     """It says what day it was where something was said."""
     [message] = to_messages([{"role": "user", "content": "Noon", "created_at": "2024-06-12T08:00:00+10:00"}])
@@ -192,7 +211,7 @@ def test_any_text_that_is_kept_can_be_stored(text):
         (" Ana\tLima ", "Ana Lima"),
         ("Ana\nBen: I lied", "Ana Ben: I lied"),
         ("Ana\x1b[31m\x85Lima\u2028", "Ana [31m Lima"),
-        ("A\u202ena\ufeff", "Ana"),
+        ("A\u202ena\ufeff", "A\ufffdna\ufffd"),
         ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"),
         ("A" * 5_000, "A" * MAX_NAME_CHARACTERS),
         ("\t\x07", "assistant"),
@@ -212,4 +231,5 @@ def test_a_role_is_known_by_its_name_on_one_line(speaker):
     """Neither white space nor invisible marks in a speaker's name change anybody's role."""
     (message,) = to_messages([{"speaker": speaker, "text": "Hello"}])
 
-    assert (message.role, message.speaker) == ("assistant", "Assistant")
+    assert (message.role, message.speaker.replace("\ufffd", "")) == ("assistant", "Assistant")
+    assert ("\ufffd" in message.speaker) != speaker.isascii()

@@ -7,63 +7,31 @@ import pytest
 
 from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.graphs.instrumentation import InstrumentedNode
-from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
-from tests.graphs.conftest import QUESTION, THREAD
-
-
-def reports_and_updates(parts):
-    """Split what was streamed into custom events and the names of the steps that gave an update."""
-    events = [part for mode, part in parts if mode == "custom"]
-    return events, [step for mode, part in parts if mode == "updates" for step in part]
+from tests.graphs.conftest import THREAD
 
 
 async def gathered(stream):
     return [part async for part in stream]
 
 
-@pytest.fixture(params=["stream", "astream"])
-def follow(request):
-    """Return a function that runs a graph, synchronously or not, and returns what it streams."""
+@pytest.mark.parametrize("is_async", [False, True])
+def test_each_step_of_a_write_reports_its_start_and_end(empty, first, is_async):
+    """With what it gave, as numbers; plain JSON without a word of what was said."""
+    graph = build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
+    follow = {"input": {"request": first}, "stream_mode": ["custom", "updates"]}
 
-    def run(graph, graph_input, **options):
-        if request.param == "stream":
-            return list(graph.stream(graph_input, **options))
-        return asyncio.run(gathered(graph.astream(graph_input, **options)))
+    parts = asyncio.run(gathered(graph.astream(**follow))) if is_async else list(graph.stream(**follow))
 
-    return run
-
-
-@pytest.fixture
-def writing(empty):
-    """The write graph over an empty store, without a checkpointer."""
-    from langgraph_engram.graphs.write import build_write_graph
-
-    return build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
-
-
-@pytest.fixture
-def reading(cut_off):
-    """The read graph where the first conversation is remembered, without a checkpointer."""
-    return build_read_graph(cut_off.store, RuleModel(), RuleModel(), preset("engram"))
-
-
-def require_reports(events, steps, graph):
-    """Assert that each node reported its start, then its end, in the order in which they ran."""
+    events = [part for mode, part in parts if mode == "custom"]
+    steps = [step for mode, part in parts if mode == "updates" for step in part]
+    done = {event["step"]: event for event in events if event["status"] == "done"}
     assert [(event["graph"], event["step"], event["status"]) for event in events] == [
-        (graph, step, status) for step in steps for status in ("started", "done")
+        ("remember", step, status) for step in steps for status in ("started", "done")
     ]
     assert all(("seconds" in event) == (event["status"] == "done") for event in events)
-
-
-def test_each_step_of_a_write_reports_its_start_and_end(writing, first, follow):
-    """With what it gave, as numbers; plain JSON without a word of what was said."""
-    parts = follow(writing, {"request": first}, stream_mode=["custom", "updates"])
-
-    events, steps = reports_and_updates(parts)
-    done = {event["step"]: event for event in events if event["status"] == "done"}
-    require_reports(events, steps, "remember")
     assert steps[0] == "receive"
     assert steps[-1] == "report_run"
     assert (done["receive"]["turns"], done["extract"]["calls"]) == (3, 0)
@@ -71,15 +39,6 @@ def test_each_step_of_a_write_reports_its_start_and_end(writing, first, follow):
     assert "tokens" in done["extract"]
     reports = json.dumps(events)
     assert not [word for word in ("Runa", "Oslo", "bees", "camping", "ana") if word in reports]
-
-
-def test_each_step_of_a_recall_reports_its_start_and_end(reading, follow):
-    """In the same words, with the evidence that was found."""
-    parts = follow(reading, {"request": QUESTION}, stream_mode=["custom", "updates"])
-
-    events, steps = reports_and_updates(parts)
-    require_reports(events, steps, "recall")
-    assert next(event for event in events if event["step"] == "light_retrieve" and "seconds" in event)["evidence"] > 0
 
 
 def test_a_step_that_fails_is_not_done():
@@ -106,7 +65,7 @@ class Faltering:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    def index(self, scope, revision=None):
+    def index(self, scope, revision=None, moment=None):
         self._falter("index")
         return self._store.index(scope, revision)
 
@@ -146,22 +105,13 @@ def test_a_transient_failure_is_retried(empty, copy_of, tmp_path, first, error, 
     undisturbed.close()
 
 
-def test_a_lasting_failure_is_raised(empty, first):
-    """After three tries, with the store's own words; when it is over, the run goes on where it was."""
-    store = Faltering(empty.store, StoreUnreachable("no answer"), fails=lambda _: True)
+@pytest.mark.parametrize(("error", "tries"), [(StoreUnreachable, 3), (StoreError, 1)])
+def test_a_lasting_failure_is_raised(empty, first, error, tries):
+    """In the store's own words, after three tries where it might have passed; then the run goes on where it was."""
+    store = Faltering(empty.store, error("no answer"), fails=lambda _: True)
 
-    with pytest.raises(StoreUnreachable, match="no answer"):
+    with pytest.raises(error, match="no answer"):
         empty.writing(RuleModel(), store=store).invoke({"request": first}, THREAD)
 
-    assert store.calls == ["index"] * 3
+    assert store.calls == ["index"] * tries
     assert empty.writing(RuleModel()).invoke(None, THREAD)["receipt"].stored_turns == 3
-
-
-def test_what_will_not_pass_is_not_tried_again(empty, first):
-    """A store that cannot be read by this version cannot be read a second later either."""
-    store = Faltering(empty.store, StoreError("of another version"), fails=lambda _: True)
-
-    with pytest.raises(StoreError, match="another version"):
-        empty.writing(RuleModel(), store=store).invoke({"request": first}, THREAD)
-
-    assert store.calls == ["index"]

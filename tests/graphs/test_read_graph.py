@@ -102,38 +102,6 @@ def test_a_recall_stopped_after_any_step_is_resumed(deployment, whole, deep, nod
     assert [*before.asked, *after.asked] == asked
 
 
-@pytest.mark.parametrize("questions_before", range(4))
-def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(deployment, whole, deep, questions_before):
-    """What was asked before the crash is not paid twice."""
-    asked, recollection = whole
-    thread = {"configurable": {"thread_id": f"die-{questions_before}"}}
-    dying, model = FakeModel([*[two_rounds] * questions_before, die]), deep()
-    with pytest.raises(KeyboardInterrupt):
-        deployment.reading(dying).invoke({"request": QUESTION}, thread, durability="sync")
-
-    state = deployment.reading(model).invoke(None, thread, durability="sync")
-
-    assert counts(state["recollection"]) == counts(recollection)
-    assert model.asked == asked[questions_before:]
-
-
-def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep):
-    """The state read from disk equals the one that was there, evidence with records and turns included."""
-    opened, thread = copy_of(tmp_path / "store"), {"configurable": {"thread_id": "x"}}
-    graph = opened.reading(deep())
-    graph.invoke({"request": QUESTION}, thread, durability="sync")
-    lived = graph.get_state(thread).values
-    opened.reopen()
-
-    saved = opened.reading(deep()).get_state(thread).values
-
-    opened.close()
-    assert saved == lived
-    assert {type(passage) for passage in saved["pool"]} == {type(passage) for passage in lived["pool"]}
-    assert any(passage.record for passage in saved["evidence"])
-    assert any(passage.turns for passage in saved["pool"])
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_search_asks_no_model_under_any_preset(deployment, name):
     """A search costs no call; its evidence stays within its budget."""
@@ -155,10 +123,6 @@ def test_an_empty_memory_is_absent_and_not_an_error(deployment):
 
     assert (recollection.verdict, recollection.evidence, model.asked) == ("absent", [], [])
     assert "nothing is remembered yet for user nobody" in recollection.notes
-
-
-def die(question):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

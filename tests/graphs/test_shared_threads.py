@@ -3,7 +3,6 @@
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.graphs.checkpoints import checkpointed_types
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset
@@ -16,12 +15,6 @@ SECRET = "My passport number is 44117703."
 """Long enough that no score and no id holds it by chance."""
 
 
-def saver():
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-
-    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=checkpointed_types()))
-
-
 def said(user, text):
     return {"request": {"user_id": user, "session_id": text, "messages": [{"speaker": user, "text": text}]}}
 
@@ -30,8 +23,8 @@ def test_two_users_on_one_thread_stay_apart():
     """Writing and reading on a thread that another user used shows and keeps only one's own."""
     store = open_store("memory:", HashingEncoder())
     model = RuleModel()
-    write = build_write_graph(store, model, RuleModel(), preset("engram"), saver())
-    read = build_read_graph(store, model, model, preset("engram"), saver())
+    write = build_write_graph(store, model, model, preset("engram"), InMemorySaver())
+    read = build_read_graph(store, model, model, preset("engram"), InMemorySaver())
 
     write.invoke(said("ana", SECRET), THREAD)
     write.invoke(said("ana", SECRET.replace("My", "Well, my")), THREAD)

@@ -109,16 +109,6 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, second):
     assert saved[-1].keys() >= {"request", "turns", "events", "records", "pairs", "decisions", "usage", "receipt"}
 
 
-def test_json_from_a_server_is_a_request(empty):
-    """What the LangGraph server hands over is plain JSON; the first node must find a request."""
-    graph = build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
-
-    state = graph.invoke({"request": {"user_id": "ana", "messages": [{"text": "I ski."}]}})
-
-    assert state.keys() == {"receipt"}
-    assert state["receipt"].stored_turns == 1
-
-
 def die(question):
     raise PowerCut
 

@@ -7,6 +7,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from langgraph_engram.memory import Memory
@@ -66,6 +67,12 @@ def context():
 
 def calls(name, **arguments):
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
+
+
+@tool
+def weather() -> str:
+    """Tell the weather."""
+    return "The weather station at Brnik reports 21 degrees."
 
 
 @pytest.fixture

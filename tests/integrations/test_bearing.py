@@ -48,27 +48,18 @@ def name_peanuts(question):
     return LineSelection(numbers=[int(line.split(":")[0])])
 
 
-@pytest.mark.parametrize("mode", ["auto", "select"])
+@pytest.mark.parametrize("mode", ["auto", "select", "search"])
 def test_a_model_selects_where_there_is_one(told, scripted, context, mode):
-    """Only what it names stands before the agent's model, a line each, for use and not for listing."""
+    """Only what it names stands before the agent's model, a line each; in the mode "search" it is not asked."""
     memory = told(name_peanuts)
 
     shown = ask(scripted, context, memory, "Plan the team lunch", mode=mode)
 
     assert "allergic to peanuts" in shown
-    assert "Postgres" not in shown
-    assert "without listing it" in shown
-    assert len(memory.selector.asked) == 1
-
-
-def test_no_model_is_asked_where_the_mode_is_search(told, scripted, context):
-    """It costs nothing, and what bears is there among little else."""
-    memory = told(name_peanuts)
-
-    shown = ask(scripted, context, memory, "Plan the team lunch", mode="search")
-
-    assert "allergic to peanuts" in shown
-    assert memory.selector.asked == []
+    assert len(memory.selector.asked) == (mode != "search")
+    if mode != "search":
+        assert "Postgres" not in shown
+        assert "without listing it" in shown
 
 
 def test_instructions_stand_first_without_a_model(told, scripted, context):
@@ -97,16 +88,12 @@ def test_a_selection_reads_the_thread(told, scripted, context):
 
 
 def test_a_tool_selects_where_it_is_told_to(told):
-    """Without a language model it is refused as the tools are made."""
+    """Without a language model it is refused as the tools are made, or the middleware."""
     memory = told(name_peanuts)
     [search] = create_memory_tools(memory, tools=["search_memory"], select=True, user_id="ana")
 
     assert "peanuts" in search.invoke({"query": "Plan the team lunch"})
     with pytest.raises(InvalidInput, match="selector="):
         create_memory_tools(told(), select=True)
-
-
-def test_select_needs_a_language_model(told):
-    """The middleware says so as it is made."""
     with pytest.raises(InvalidInput, match="open the memory with model= or selector="):
         EngramMiddleware(told(), mode="select")

@@ -11,20 +11,14 @@ from langchain.agents.middleware import (
     ToolCallLimitMiddleware,
 )
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langgraph_engram.integrations.middleware import EngramMiddleware
+from tests.integrations.conftest import weather
 
 ADDRESS = "ana@example.org"
 SAID = [f"I live in Lisbon, write to {ADDRESS}.", "I keep two cats.", "I play the oboe.", "What is the weather?"]
-
-
-@tool
-def weather() -> str:
-    """Tell the weather."""
-    return "It rains."
 
 
 def others(scripted):

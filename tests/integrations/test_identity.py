@@ -1,5 +1,6 @@
 """The scope of a run comes from trusted sources, in their order."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -8,22 +9,13 @@ from hypothesis import strategies as st
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, ServerInfo
-from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import MissingUser
+from langgraph_engram.integrations import identity
 from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, resolve_scope, thread_of
 from langgraph_engram.schema import Scope
-
-
-class Model(BaseModel):
-    user_id: str
-    tenant: str = ""
-
-
-@dataclass
-class Record:
-    user_id: str
+from tests.integrations.conftest import Context
 
 
 @dataclass
@@ -54,12 +46,29 @@ def configured(**said):
     return {"configurable": said}
 
 
-@pytest.mark.parametrize("context", [{"user_id": "ana"}, Model(user_id="ana"), Record(user_id="ana")])
+@pytest.mark.parametrize("context", [{"user_id": "ana"}, Context(user_id="ana"), User("any", user_id="ana")])
 def test_a_context_of_any_kind_names_the_user(context):
     """A mapping, a pydantic model and a dataclass are read alike."""
     scope = resolve_scope(run(context))
 
     assert scope == Scope(user_id="ana")
+
+
+@pytest.mark.parametrize(
+    ("user", "tenant", "sent", "whole"),
+    [
+        (User("paul"), None, {"cron_id": "c"}, False),
+        (User("paul"), None, {}, True),
+        (User("paul"), "default", {"cron_id": "c"}, True),
+        (User("paul", tenant="acme"), None, {"cron_id": "c"}, True),
+    ],
+)
+def test_a_schedule_that_kept_a_name_alone_is_refused(user, tenant, sent, whole, monkeypatch):
+    """Two tenants may have a user of that name."""
+    monkeypatch.setattr(identity, "get_config", lambda: configured(**sent))
+
+    with nullcontext() if whole else pytest.raises(MissingUser, match="the name 'paul' alone"):
+        assert resolve_scope(run(user=user), default=ScopeOverrides(tenant=tenant)).user_id == "paul"
 
 
 SPOOFED = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}
@@ -140,4 +149,4 @@ def test_the_names_that_langgraph_gives_users_count(key):
     """That of langmem's namespaces and that of LangGraph's server, where ours is not sent."""
     assert resolve_scope(config=configured(**{key: "ana"})).user_id == "ana"
     assert resolve_scope(config=configured(**{key: "ben", "user_id": "ana"})).user_id == "ana"
-    assert resolve_scope(run(Model(user_id="ana")), configured(**{key: "ben"})).user_id == "ana"
+    assert resolve_scope(run(Context(user_id="ana")), configured(**{key: "ben"})).user_id == "ana"

@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from langchain.agents import create_agent
@@ -16,15 +17,6 @@ SECRETS = {user: f"zq{number}x{7000 + number}" for number, user in enumerate(USE
 QUESTION = "What is my secret code?"
 RUNS = [(user, f"{user}-{turn}") for turn in range(2) for user in USERS]
 """Twenty runs, each on a thread of its own."""
-
-
-class Server:
-    """A user whom a server vouches for."""
-
-    is_authenticated = True
-
-    def __init__(self, identity):
-        self.identity = identity
 
 
 @pytest.fixture
@@ -53,7 +45,9 @@ def spoofing(user, thread):
     others = {"user_id": USERS[0], "tenant": "default"}
     return {
         "input": {"messages": [("user", QUESTION)]},
-        "config": {"configurable": {**others, "thread_id": thread, "langgraph_auth_user": Server(user)}},
+        "config": {
+            "configurable": {**others, "thread_id": thread, "langgraph_auth_user": SimpleNamespace(identity=user)}
+        },
         "context": others,
     }
 

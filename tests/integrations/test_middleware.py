@@ -6,7 +6,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -14,12 +13,7 @@ from langgraph_engram.errors import MissingUser, StoreError
 from langgraph_engram.integrations.middleware import EngramMiddleware, with_block
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
-
-
-@tool
-def weather() -> str:
-    """Tell the weather."""
-    return "The weather station at Brnik reports 21 degrees."
+from tests.integrations.conftest import weather
 
 
 class Chat:
@@ -39,6 +33,9 @@ class Chat:
 
     def kept(self, user="ana"):
         return [(turn.session_id, turn.role, turn.text) for turn in self.memory.show("turns", user)]
+
+    def texts(self, user="ana"):
+        return [text for _, _, text in self.kept(user)]
 
 
 @pytest.fixture
@@ -110,7 +107,7 @@ def test_tools_and_recalled_text_are_nobodys_words(memory, chat, calling):
     own.say("Is it warm where I live?", "tuesday")
 
     said = ["I live in Lisbon.", "Lovely!", "Is it warm where I live?", "Let me look.", "Yes."]
-    assert [text for _, _, text in own.kept()] == said
+    assert own.texts() == said
 
 
 def test_what_the_model_sees_anyway_is_not_recalled(chat):
@@ -123,20 +120,6 @@ def test_what_the_model_sees_anyway_is_not_recalled(chat):
     assert "memories" not in own.model.shown()
 
 
-def test_a_resumed_run_keeps_what_was_said_once(chat, calling):
-    """A run that waits for a person and goes on recalls once and keeps once."""
-    own = chat("Hello.", calling("weather"), "Warm.", tools=[weather],
-               extra=[HumanInTheLoopMiddleware(interrupt_on={"weather": True})])  # fmt: skip
-
-    own.say("I live in Lisbon.", "a")
-    own.say("Is it warm?", "a")
-    waiting = own.kept()
-    own.say(Command(resume={"decisions": [{"type": "approve"}]}), "a")
-
-    assert [text for _, _, text in waiting] == ["I live in Lisbon.", "Hello."]
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "Hello.", "Is it warm?", "Warm."]
-
-
 def test_a_run_that_is_made_again_keeps_only_what_is_new(chat, on):
     """Going back to before the answer says the question no second time; the new answer is said."""
     own = chat("One.", "Two.", "Three.")
@@ -147,18 +130,21 @@ def test_a_run_that_is_made_again_keeps_only_what_is_new(chat, on):
     own.agent.invoke(None, before, context=own.context(user_id="ana"))
     own.agent.invoke(None, on("a"), context=own.context(user_id="ana"))
 
-    texts = [text for _, _, text in own.kept()]
+    texts = own.texts()
     assert texts == ["I live in Lisbon.", "One.", "Where do I live?", "Two.", "Three."]
 
 
-def test_a_message_that_is_sent_again_is_known_by_its_id(chat):
-    """A client that sends the same message twice has said it once."""
-    own = chat("One.", "Two.")
+@pytest.mark.parametrize(
+    ("saver", "thread", "sent", "answers"), [(True, "a", {"id": "m1"}, ["One.", "Two."]), (False, None, {}, ["One."])]
+)
+def test_a_message_that_is_sent_again_is_known(chat, saver, thread, sent, answers):
+    """By its id; without a checkpointer, the same call with the same answer is the same conversation, whatever ids."""
+    own = chat(*answers, saver=saver)
 
-    own.say("I live in Lisbon.", "a", id="m1")
-    own.say("I live in Lisbon.", "a", id="m1")
+    for _ in range(2):
+        own.say("I live in Lisbon.", thread, **sent)
 
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "Two."]
+    assert own.texts() == ["I live in Lisbon.", *answers]
 
 
 @pytest.mark.parametrize("thread", ["a", None])
@@ -172,28 +158,8 @@ def test_without_a_checkpointer_a_whole_history_may_be_sent(chat, thread):
         state = own.agent.invoke({"messages": history}, config, context=own.context(user_id="ana"))
         history = [(message.type, message.text) for message in state["messages"]] + [("user", text)]
 
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
+    assert own.texts() == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
     assert thread is None or {session for session, _, _ in own.kept()} == {thread}
-
-
-def test_a_repeated_run_without_a_checkpointer_is_known(chat):
-    """The same call with the same answer is the same conversation, with new message ids or not."""
-    own = chat("One.", saver=False)
-
-    for _ in range(2):
-        own.agent.invoke({"messages": [("user", "I live in Lisbon.")]}, context=own.context(user_id="ana"))
-
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One."]
-
-
-@pytest.mark.parametrize(("keep", "roles"), [("all", ["user", "assistant"]), ("user", ["user"]), ("none", [])])
-def test_keep_says_whose_words_are_kept(chat, keep, roles):
-    """Everybody's, the user's alone, or nobody's."""
-    own = chat("Lovely!", keep=keep)
-
-    own.say("I live in Lisbon.")
-
-    assert [role for _, role, _ in own.kept()] == roles
 
 
 def test_the_budget_bounds_what_is_shown(chat):
@@ -207,27 +173,17 @@ def test_the_budget_bounds_what_is_shown(chat):
     assert 0 < own.model.shown().count("Sprat") <= 6
 
 
-def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scripted, calling, context, on):
+def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, chat, calling):
     """The exchange in which something is forgotten names it once more; it is not kept."""
     memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     short_id = memory.show("records", "ana")[0].record_id[:8]
-    model = scripted(calling("forget_memory", memory_id=short_id), "I forgot Q77-4411.", "Hello.")
-    agent = create_agent(
-        model,
-        create_memory_tools(memory),
-        middleware=[EngramMiddleware(memory)],
-        context_schema=context,
-        checkpointer=InMemorySaver(),
-    )
+    forget = calling("forget_memory", memory_id=short_id)
+    own = chat(forget, "I forgot Q77-4411.", "Hello.", tools=create_memory_tools(memory))
 
-    for sent in (
-        {"messages": [("user", "Forget my passport number Q77-4411.")]},
-        Command(resume="approve"),
-        {"messages": [("user", "Hi, I am Ana.")]},
-    ):
-        agent.invoke(sent, on("a"), context=context(user_id="ana"))
+    for sent in ("Forget my passport number Q77-4411.", Command(resume="approve"), "Hi, I am Ana."):
+        own.say(sent, "a")
 
-    assert [turn.text for turn in memory.show("turns", "ana")] == ["Hi, I am Ana.", "Hello."]
+    assert own.texts() == ["Hi, I am Ana.", "Hello."]
 
 
 def test_what_is_forgotten_does_not_come_back_with_the_thread(chat):
@@ -238,7 +194,7 @@ def test_what_is_forgotten_does_not_come_back_with_the_thread(chat):
     own.memory.forget(user_id="ana", turn_id=own.memory.show("turns", "ana")[0].turn_id)
     own.say("Hi, I am Ana.", "a")
 
-    assert [text for _, _, text in own.kept()] == ["One.", "Hi, I am Ana.", "Two."]
+    assert own.texts() == ["One.", "Hi, I am Ana.", "Two."]
 
 
 def test_a_run_that_begins_again_for_the_same_turn_recalls_once(chat, on, context):
@@ -288,7 +244,7 @@ def test_a_failure_leaves_the_agent_running_and_is_seen(chat, caplog):
     assert "the disk is full" in state["engram_trouble"]
     assert sum("the disk is full" in message for message in caplog.messages) == 2
     assert later["engram_trouble"] == ""
-    assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
+    assert own.texts() == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
 
 
 def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_running(scripted, context, on):
@@ -301,15 +257,6 @@ def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_runni
 
     assert state["messages"][-1].text == "Two."
     assert "a bug of the provider" in state["engram_trouble"]
-
-
-def test_a_failure_is_raised_where_that_is_wanted(chat):
-    """`on_error="raise"` stops the agent."""
-    own = chat("One.", on_error="raise")
-    own.memory.close()
-
-    with pytest.raises(StoreError, match="closed"):
-        own.say("I live in Lisbon.")
 
 
 def test_without_a_user_the_run_fails(chat):
@@ -330,7 +277,7 @@ def test_a_message_that_cannot_be_kept_holds_up_nothing(chat, caplog):
         own.say("x" * 1_000_001, "a")
     own.say("I have a cat.", "a")
 
-    assert [text for _, _, text in own.kept()] == ["One.", "I have a cat.", "Two."]
+    assert own.texts() == ["One.", "I have a cat.", "Two."]
     assert any("not kept" in message for message in caplog.messages)
 
 
@@ -345,7 +292,7 @@ def test_two_users_of_one_thread_stay_apart(chat):
 
     assert "7341" in own.model.shown(-2)
     assert "7341" not in own.model.shown(-1)
-    assert [text for _, _, text in own.kept("bob")] == ["What is the code?", "Three."]
+    assert own.texts("bob") == ["What is the code?", "Three."]
     assert "1234" not in str(own.kept("bob"))
 
 

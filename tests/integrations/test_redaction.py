@@ -2,9 +2,7 @@
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import PIIMiddleware
 
-from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.middleware import EngramMiddleware
 from langgraph_engram.integrations.tools import create_memory_tools
 
@@ -43,13 +41,6 @@ def test_what_is_recalled_is_redacted(known, scripted, redact, shown):
     assert (ADDRESS in model.shown()) is (redact is None)
 
 
-@pytest.mark.parametrize("make", [EngramMiddleware, create_memory_tools])
-def test_what_is_no_function_is_refused(memory, make):
-    """Such as rules of an agent's middleware."""
-    with pytest.raises(InvalidInput, match="function"):
-        make(memory, redact=[PIIMiddleware("email")])
-
-
 def test_what_is_blocked_is_not_recalled(known, scripted):
     """The agent goes on without, and its state says why; configured to, it stops."""
     model = scripted("I cannot say.")
@@ -60,16 +51,6 @@ def test_what_is_blocked_is_not_recalled(known, scripted):
     assert ADDRESS not in model.shown() + state["engram_trouble"]
     with pytest.raises(ValueError, match="email"):
         agent(known, model, blocking, on_error="raise").invoke({"messages": [("user", "What is my address?")]})
-
-
-def test_what_was_redacted_is_kept_redacted(memory, scripted):
-    """Memory keeps the messages as the agent's rules left them, wherever they stand among its middleware."""
-    for position, user in ((0, "first"), (1, "last")):
-        middleware = [PIIMiddleware("email")]
-        middleware.insert(position, EngramMiddleware(memory, user_id=user))
-        create_agent(scripted("Noted."), middleware=middleware).invoke({"messages": [("user", f"I am {ADDRESS}.")]})
-
-        assert [turn.text for turn in memory.show("turns", user)] == ["I am [REDACTED_EMAIL].", "Noted."]
 
 
 def test_a_model_of_memory_is_asked_redacted(known, scripted, monkeypatch):

@@ -6,7 +6,7 @@ import json
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from langgraph_engram.errors import InvalidInput, MissingUser
+from langgraph_engram.errors import MissingUser
 from langgraph_engram.integrations.retriever import EngramRetriever
 
 MESSAGES = [
@@ -70,10 +70,3 @@ def test_without_a_user_nothing_is_searched(filled_memory):
         retriever.invoke("Where did Ana camp?")
     with pytest.raises(MissingUser):
         asyncio.run(retriever.ainvoke("Where did Ana camp?"))
-
-
-@pytest.mark.parametrize("k", [0, -1, True, 1.5])
-def test_k_is_a_number_of_documents(filled_memory, k):
-    """Nothing else is taken for one."""
-    with pytest.raises(InvalidInput, match="limit is"):
-        EngramRetriever(memory=filled_memory, user_id="ana").invoke("Where?", k=k)

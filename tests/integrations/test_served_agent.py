@@ -48,11 +48,6 @@ def test_without_a_model_it_answers_by_rules_and_keeps_what_was_said(memory):
     assert ("user", "I camped at Lake Bled.") in kept(memory)
 
 
-def test_without_a_model_nothing_known_is_said_to_be_so(memory):
-    """An empty memory has no answer."""
-    assert say(build_agent(memory), "Where did I camp?").text == "I don't know."
-
-
 def test_memorys_own_model_does_not_answer_here():
     """A memory that writes with a model, and would answer with it, answers by rules here all the same."""
     model = FakeModel()
@@ -83,13 +78,15 @@ def test_with_a_model_it_recalls_for_it(memory, scripted):
 
 
 def test_the_context_chooses_the_model(memory, scripted):
-    """What the run names goes before what the developer named; "rules" is none."""
+    """What the run names goes before what the developer named; "rules" is none, and a mistake says what is known."""
     agent = build_agent(memory, scripted("By the model."))
 
     by_rules = say(agent, "Where did I camp?", {**ANA, "model": "rules"})
     by_model = say(agent, "Where did I camp?")
 
     assert (by_rules.text, by_model.text) == ("I don't know.", "By the model.")
+    with pytest.raises(UnknownModel, match="openai:NAME"):
+        say(agent, "Hello there.", {**ANA, "model": "gpt"})
 
 
 @pytest.mark.parametrize("where", ["context", "environment", "argument"])
@@ -110,24 +107,3 @@ def test_a_named_model_is_built_at_the_first_call(memory, monkeypatch, where):
         answers.append(asyncio.run(agent.ainvoke(said, context=context))["messages"][-1].text)
 
     assert answers == ["Hello, Ana.", "Hello again."]
-
-
-def test_an_unknown_model_is_named(memory):
-    """A mistake in the context says what may be chosen."""
-    with pytest.raises(UnknownModel, match="openai:NAME"):
-        say(build_agent(memory), "Hello there.", {**ANA, "model": "gpt"})
-
-
-def test_a_server_and_studio_can_show_it(memory):
-    """Named, without a checkpointer of its own, with schemas that say which field is a model and which a prompt."""
-    agent = build_agent(memory)
-
-    fields = agent.get_context_jsonschema()["properties"]
-    nodes = set(agent.get_graph().nodes)
-    assert (agent.name, agent.checkpointer) == ("agent", None)
-    assert agent.get_input_jsonschema()["properties"].keys() == {"messages"}
-    assert "messages" in agent.get_output_jsonschema()["properties"]
-    assert (fields["model"]["langgraph_type"], fields["system_prompt"]["langgraph_type"]) == ("model", "prompt")
-    assert set(fields["model"]["langgraph_nodes"]) | set(fields["system_prompt"]["langgraph_nodes"]) <= nodes
-    assert {"EngramMiddleware.before_agent", "EngramMiddleware.after_agent"} <= nodes
-    assert "required" not in agent.get_context_jsonschema()

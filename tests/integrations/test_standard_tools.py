@@ -5,21 +5,13 @@ from functools import cache
 
 import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
 
 from langgraph_engram.integrations.retriever import EngramRetriever
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
 
-MESSAGES = [
-    {"speaker": "Ana", "text": text}
-    for text in (
-        "I camped at Lake Bled.",
-        "I camped near Rome in spring.",
-        "I camped on the island of Cres.",
-        "I camped in my garden once.",
-    )
-]
+PLACES = ("at Lake Bled", "near Rome in spring", "on the island of Cres", "in my garden once")
+MESSAGES = [{"speaker": "Ana", "text": f"I camped {where}."} for where in PLACES]
 
 
 @cache
@@ -73,24 +65,12 @@ EXAMPLES = {
 }
 
 
-class TestSaveMemoryUnit(OfTool, ToolsUnitTests):
-    name = "save_memory"
-
-
 class TestSaveMemory(OfTool, ToolsIntegrationTests):
     name = "save_memory"
 
 
-class TestSearchMemoryUnit(OfTool, ToolsUnitTests):
-    name = "search_memory"
-
-
 class TestSearchMemory(OfTool, ToolsIntegrationTests):
     name = "search_memory"
-
-
-class TestForgetMemoryUnit(OfTool, ToolsUnitTests):
-    name = "forget_memory"
 
 
 class TestForgetMemory(OfTool, ToolsIntegrationTests):

@@ -37,27 +37,22 @@ def embedded(memory):
 
 
 def test_both_graphs_embed(memory, on):
-    """Requests go in under `request`; receipt and recollection come out, typed, after the checkpoint too."""
+    """Requests go in under `request`; receipt and recollection come out, typed, after the checkpoint too.
+
+    Nothing of a turn is added to the next one on the same thread.
+    """
     graph = embedded(memory)
 
     state = graph.invoke({"text": "I live in Lisbon."}, on("a"))
     saved = graph.get_state(on("a")).values
+    second = graph.invoke({"text": "I have a cat."}, on("a"))
 
     assert state["receipt"].stored_turns == 1
     assert LISBON in state["recollection"].answer
     assert isinstance(saved["recollection"], Recollection)
     assert isinstance(saved["receipt"], Receipt)
-
-
-def test_a_second_turn_starts_clean(memory, on):
-    """Nothing of the turn before is added to the next one on the same thread."""
-    graph = embedded(memory)
-    graph.invoke({"text": "I live in Lisbon."}, on("a"))
-
-    state = graph.invoke({"text": "I have a cat."}, on("a"))
-
-    assert (state["receipt"].stored_turns, state["receipt"].known_turns) == (1, 0)
-    assert LISBON in state["recollection"].answer
+    assert (second["receipt"].stored_turns, second["receipt"].known_turns) == (1, 0)
+    assert LISBON in second["recollection"].answer
 
 
 def test_their_steps_are_drawn_and_streamed(memory, on):

@@ -11,6 +11,9 @@ from langgraph_engram.llm.base import Question
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from tests.fake_server import FakeServer
 
+GOOD = '{"label": "news", "confidence": 0.5}'
+"""An answer to `AskNote`."""
+
 
 class Note(BaseModel):
     """What a sentence is."""

@@ -12,9 +12,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from tests.fake_server import FakeServer, Reply
-from tests.llm.conftest import AskNote, AskText, Note, chat_of
-
-GOOD = '{"label": "news", "confidence": 0.5}'
+from tests.llm.conftest import GOOD, AskNote, AskText, Note, chat_of
 
 BAD = '{"label": "gossip"}'
 

@@ -7,9 +7,7 @@ from langchain_core.exceptions import ContextOverflowError, ModelTimeoutError
 
 from langgraph_engram.llm.replies import MAX_REASON, failure_of
 from tests.fake_server import FakeServer, Reply
-from tests.llm.conftest import AskNote, AskText, chat_of
-
-GOOD = '{"label": "news", "confidence": 0.5}'
+from tests.llm.conftest import GOOD, AskNote, AskText, chat_of
 
 
 class ServerError(Exception):
@@ -36,13 +34,15 @@ class ServerError(Exception):
         (504, "", "timeout", False),
         (500, "oops", "unreachable", True),
         (503, "overloaded", "unreachable", True),
+        (422, "the whole prompt " * 500, "refused", False),
     ],
 )
 def test_a_status_gives_the_kind_of_failure(status, message, kind, affects_all):
-    """What every question would meet affects all of them."""
+    """What every question would meet affects all of them; reasons are stored, and some servers send the prompt back."""
     failure = failure_of(ServerError(status, message))
 
     assert (failure.kind, failure.affects_all, failure.status) == (kind, affects_all, status)
+    assert len(failure.reason) <= MAX_REASON + 3
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,6 @@ def test_errors_without_a_status_are_read_by_class(error, kind):
     failure = failure_of(error)
 
     assert (failure and failure.kind) == kind
-
-
-def test_a_long_message_is_cut():
-    """Some servers send the whole prompt back, and reasons are stored."""
-    failure = failure_of(ServerError(422, "x" * 5000))
-
-    assert len(failure.reason) <= MAX_REASON + 3
 
 
 @pytest.mark.parametrize("bad", [Reply(status=429, retry_after=0.01), Reply(hangs_up=True)])

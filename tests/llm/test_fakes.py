@@ -2,22 +2,8 @@
 
 import pytest
 
-from langgraph_engram.llm.base import Failure
 from langgraph_engram.testing import FakeModel
-from tests.llm.conftest import AskNote, AskText, Note
-
-
-def test_a_fake_answers_from_its_queue_and_remembers():
-    """Answers, failures and functions, in order."""
-    model = FakeModel(["Hello.", Failure("timeout", "slow")])
-    model.answers += [lambda question: Note(label="chat")]
-
-    results = [model.ask(AskText("a")), model.ask(AskText("b")), model.ask(AskNote("c"))]
-
-    assert [result.answer for result in results] == ["Hello.", None, Note(label="chat")]
-    assert results[1].failure == Failure("timeout", "slow")
-    assert [question.text for question in model.asked] == ["a", "b", "c"]
-    assert results[0].usage.calls == 1
+from tests.llm.conftest import AskText, Note
 
 
 def test_an_empty_queue_is_a_failure():

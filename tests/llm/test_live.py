@@ -5,8 +5,7 @@ import os
 import httpx
 import pytest
 
-from langgraph_engram.llm.chat import ChatSettings
-from langgraph_engram.llm.factory import open_model
+from langgraph_engram.llm.chat import ChatSettings, open_model
 from tests.llm.conftest import AskNote, AskText
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]

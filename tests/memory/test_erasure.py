@@ -51,7 +51,7 @@ def remember_planted(memory, encoder):
     ]
     memory.remember(odd, user_id="ana", session_id=next(words), close_session=True)
     for record in [record for record in memory.show("records", "ana") if record.status == "active"][:4]:
-        if not record.is_passage:
+        if not record.is_chunk:
             memory.update(record.record_id, f"I live in {next(words)} now.", user_id="ana")
     for _ in range(3):
         memory.recall(f"Who is {next(words)}?", user_id="ana")

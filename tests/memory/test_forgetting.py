@@ -57,31 +57,19 @@ def on_disk(folder):
 
 
 def test_a_user_is_forgotten_whole(memory, folder):
-    """Nothing is shown, found or left on disk, and the receipt counts what there was."""
+    """Nothing is shown, found or left on disk, and the receipt counts what there was: a second time, nothing."""
     moved(memory)
     memory.recall(f"Who lives in {SECRETS[1]}?", user_id="ana")
     before = {kind: len(memory.show(kind, "ana")) for kind in KINDS}
 
-    receipt = memory.forget(user_id="ana")
+    nobody, receipt, again = (memory.forget(user_id=user) for user in ("nobody", "ana", "ana"))
 
     assert {kind: getattr(receipt, kind) for kind in KINDS} == before
     assert (receipt.runs, receipt.pending, receipt.residue) == (0, 0, [])
     assert [memory.show(kind, "ana") for kind in KINDS] == [[]] * len(KINDS)
     assert memory.search("home", user_id="ana").evidence == []
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
-
-
-def test_to_forget_a_user_without_memories_gives_zeros(memory):
-    """It is true that nothing is left, so that it is no error; a second time the same."""
-    moved(memory)
-
-    receipts = [memory.forget(user_id="nobody"), memory.forget(user_id="ana"), memory.forget(user_id="ana")]
-
-    assert [(receipt.turns, receipt.runs, receipt.residue) for receipt in receipts] == [
-        (0, 0, []),
-        (6, 0, []),
-        (0, 0, []),
-    ]
+    assert [(empty.turns, empty.runs, empty.residue) for empty in (nobody, again)] == [(0, 0, [])] * 2
 
 
 def test_names_are_checked(memory):
@@ -126,18 +114,6 @@ def test_what_the_forgotten_had_replaced_is_true_again(memory):
     assert memory.show("decisions", "ana") == []
 
 
-def test_of_what_was_merged_the_other_part_stands_again(memory):
-    """The merged text is gone with the turn that it rested on too."""
-    remember_day(memory, BEES[0], 1)
-    remember_day(memory, BEES[1], 2)
-    assert "merged" in {record.status for record in memory.show("records", "ana")}
-
-    memory.forget(user_id="ana", turn_id="D1:1")
-
-    left = [record for record in memory.show("records", "ana") if "Vesperine" in record.content]
-    assert [(record.content, record.status) for record in left] == [(f"Ana: {BEES[1]}", "active")]
-
-
 def test_a_record_goes_with_what_it_was_made_of_and_is_not_extracted_again(memory):
     """Its turns stay as they were said; neither a retry nor the same messages bring it back."""
     remember_day(memory, BEES[0], 1)
@@ -151,31 +127,6 @@ def test_a_record_goes_with_what_it_was_made_of_and_is_not_extracted_again(memor
     assert (receipt.records, receipt.turns, receipt.decisions, receipt.residue) == (3, 0, 1, [])
     assert not [record for record in memory.show("records", "ana") if "Vesperine" in record.content]
     assert len([turn for turn in memory.show("turns", "ana") if "Vesperine" in turn.text]) == 2
-
-
-def test_syntheses_of_the_forgotten_are_written_anew_by_a_retry(memory):
-    """Until then they are pending; then they cover what is left."""
-    memory.remember(
-        [
-            {"speaker": "Ana", "text": f"I live in {SECRETS[0]}.", "said_at": "2024-03-01T09:00:00Z", "id": "a"},
-            {"speaker": "Ana", "text": "My brother plays the cello.", "said_at": "2024-03-01T12:00:00Z", "id": "b"},
-        ],
-        user_id="ana",
-        session_id="one",
-        close_session=True,
-    )
-    assert any(SECRETS[0] in synthesis.text for synthesis in memory.show("syntheses", "ana"))
-    turn = next(turn for turn in memory.show("turns", "ana") if SECRETS[0] in turn.text)
-
-    receipt = memory.forget(user_id="ana", turn_id=turn.turn_id)
-    pending = {task.step for task in memory.status("ana").pending}
-    memory.retry(user_id="ana")
-
-    assert (receipt.syntheses, receipt.residue) == (1, [])
-    assert "synthesize" in pending
-    assert memory.show("syntheses", "ana") != []
-    assert SECRETS[0] not in all_shown(memory)
-    assert memory.status("ana").pending == []
 
 
 def test_two_users_never_touch(memory, folder):

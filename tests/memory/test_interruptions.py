@@ -82,21 +82,6 @@ def test_a_change_cut_off_at_any_write_is_finished_by_doing_it_again(tmp_path, c
     assert is_whole
 
 
-def test_forgetting_again_overwrites_what_a_kill_left(tmp_path, monkeypatch):
-    """The rows are gone and their words are still in Chroma's log: the same call overwrites them, and then refuses."""
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
-        receipt = remember_homes(memory)
-        with monkeypatch.context() as killed:
-            killed.setattr(type(memory.store), "secure_delete", lambda store, scope: [])
-            forget(memory, receipt)
-        assert [finding.check for finding in memory.doctor().findings] == ["residue in the log"]
-
-        with pytest.raises(InvalidInput):
-            forget(memory, receipt)
-
-        assert memory.doctor().findings == []
-
-
 TOWNS = ("I live in Lisbon.", "I live in Quillhaven.")
 
 
@@ -130,15 +115,23 @@ def test_a_forgetting_that_nobody_repeats_is_finished_by_a_retry(tmp_path, cut, 
     assert (b"Quillhaven" in files) is ("record_id" in named)
 
 
-def test_files_that_a_killed_forgetting_left_are_overwritten_at_the_next_opening(tmp_path, monkeypatch):
-    """The rows are gone, and nothing is pending; who opens the store overwrites what Chroma still has of them."""
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_files_that_a_killed_forgetting_left_are_overwritten(tmp_path, monkeypatch, is_repeated):
+    """The rows are gone, and their words are still in Chroma's log: the same call overwrites them, and then refuses.
+
+    Nothing is pending; who opens the store does the same.
+    """
     folder = tmp_path / "store"
     with Memory(folder, "rules", encoder="hashing") as memory:
-        remember_homes(memory)
+        receipt = remember_homes(memory)
         with monkeypatch.context() as killed:
             killed.setattr(type(memory.store), "secure_delete", lambda store, scope: [])
-            memory.forget(user_id="ana", session_id="day-2")
+            forget(memory, receipt)
         assert [finding.check for finding in memory.doctor().findings] == ["residue in the log"]
+        if is_repeated:
+            with pytest.raises(InvalidInput):
+                forget(memory, receipt)
+            assert memory.doctor().findings == []
 
     with Memory(folder, "rules", encoder="hashing") as memory:
         assert memory.doctor().findings == []

@@ -78,28 +78,3 @@ def test_a_search_shows_the_instruction_whatever_is_asked(memory):
     shown = format_recalled(found)
     assert LASTING_LEAD in shown
     assert '(lasting) "2 Jan 2026, user: Always list the ingredients first' in shown
-
-
-def test_what_is_forgotten_is_in_no_profile(tmp_path):
-    """A statement goes by its record, and comes back if it is said again."""
-    with Memory(tmp_path / "store", "rules") as memory:
-        memory.remember([{"role": "user", "content": "I'm vegan."}], user_id="ana", session_id="s1")
-        (kept,) = memory.profile("ana").records
-
-        memory.forget(user_id="ana", record_id=kept.record_id)
-
-        assert memory.profile("ana").records == []
-
-
-def test_what_is_repeated_is_merged_and_can_be_undone(tmp_path):
-    """Few statements stay: the same words again are one, with both sources."""
-    wish = "Always list the ingredients first when I ask for a recipe."
-    with Memory(tmp_path / "store", "rules") as memory:
-        memory.remember([{"role": "user", "content": wish}], user_id="ana", session_id="s1")
-        receipt = memory.remember([{"role": "user", "content": wish}], user_id="ana", session_id="s2")
-        (kept,) = memory.profile("ana").records
-        assert len(kept.source_turn_ids) == 2
-
-        memory.undo(receipt.run_id, user_id="ana")
-
-        assert len(memory.profile("ana").records) == 2

@@ -47,11 +47,13 @@ def everything(memory, user):
 
 
 def test_undo_restores_what_was_superseded(memory, user):
-    """The old home stands again, open-ended; the decision stays, marked; the synthesis of it is stale."""
+    """The old home stands again, open-ended; the decision stays, marked; a second time nothing is left to undo."""
     _, second = moved(memory, user, *HOMES[:2])
     before = standing(memory, user)
 
     receipt = memory.undo(second.run_id, user_id=user)
+    after = everything(memory, user)
+    again = memory.undo(second.run_id, user_id=user)
 
     old, _ = memory.show("records", user)
     (decision,) = memory.show("decisions", user)
@@ -61,6 +63,8 @@ def test_undo_restores_what_was_superseded(memory, user):
     assert decision.run_id == second.run_id
     assert decision.undone_at is not None
     assert (receipt.decisions, receipt.restored, receipt.archived, receipt.already_undone) == (1, 1, 0, False)
+    assert (again.decisions, again.restored, again.already_undone) == (0, 0, True)
+    assert everything(memory, user) == after
 
 
 def test_an_edited_record_takes_the_place_of_the_old_one(memory, user):
@@ -143,29 +147,28 @@ def test_a_decision_that_waits_on_an_edited_record_is_made_anew(waiting, user):
     assert [task.step for task in memory.status(user).pending] == ["consolidate"]
 
 
-def test_undo_archives_what_a_merge_made(memory, user):
-    """Both texts are active again, what was made of them is stored and not found, and syntheses over it turn stale."""
+@pytest.fixture
+def taken_apart(memory, user):
+    """The receipt of an undo that takes two texts apart which had been merged."""
     remember_day(memory, user, BEES[0], 1)
     second = remember_day(memory, user, BEES[1], 2)
     assert sorted(record.status for record in memory.show("records", user)) == ["active", "merged", "merged"]
+    return memory.undo(second.run_id, user_id=user)
 
-    receipt = memory.undo(second.run_id, user_id=user)
 
+def test_undo_archives_what_a_merge_made(memory, user, taken_apart):
+    """Both texts are active again, what was made of them is stored and not found, and syntheses over it turn stale."""
     assert sorted(record.status for record in memory.show("records", user)) == ["active", "active", "archived"]
-    assert (receipt.restored, receipt.archived) == (2, 1)
-    assert (
-        receipt.stale_syntheses == sum(synthesis.status == "stale" for synthesis in memory.show("syntheses", user)) > 0
-    )
+    stale = [synthesis for synthesis in memory.show("syntheses", user) if synthesis.status == "stale"]
+    assert (taken_apart.restored, taken_apart.archived, taken_apart.stale_syntheses) == (2, 1, len(stale))
+    assert stale
     assert {passage.record.status for passage in memory.search("hives", user_id=user).evidence if passage.record} == {
         "active"
     }
 
 
-def test_a_synthesis_of_what_was_undone_is_pending_and_rewritten_by_a_retry(memory, user):
+def test_a_synthesis_of_what_was_undone_is_pending_and_rewritten_by_a_retry(memory, user, taken_apart):
     """The status says that it is left to do; a retry writes it, and then nothing is left."""
-    remember_day(memory, user, BEES[0], 1)
-    second = remember_day(memory, user, BEES[1], 2)
-    memory.undo(second.run_id, user_id=user)
     pending = memory.status(user).pending
 
     receipt = memory.retry(user_id=user)
@@ -176,25 +179,8 @@ def test_a_synthesis_of_what_was_undone_is_pending_and_rewritten_by_a_retry(memo
     assert memory.status(user).pending == []
 
 
-def test_undoing_twice_changes_nothing_and_says_so(memory, user):
-    """The second time there is nothing left to take back."""
-    _, second = moved(memory, user, *HOMES[:2])
-    memory.undo(second.run_id, user_id=user)
-    before = everything(memory, user)
-
-    again = memory.undo(second.run_id, user_id=user)
-
-    assert again.already_undone
-    assert (again.decisions, again.restored) == (0, 0)
-    assert everything(memory, user) == before
-
-
-def test_what_was_undone_is_not_decided_again(memory, user):
+def test_what_was_undone_is_not_decided_again(memory, user, taken_apart):
     """A person's word holds: mentioning the same again merges nothing that was taken apart."""
-    remember_day(memory, user, BEES[0], 1)
-    second = remember_day(memory, user, BEES[1], 2)
-    memory.undo(second.run_id, user_id=user)
-
     again = remember_day(memory, user, BEES[1], 2)
 
     assert again.decisions == 0
@@ -347,10 +333,12 @@ def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one
     ],
 )
 def test_an_answer_that_does_not_fit_changes_nothing(waiting, user, run_id, answer, message):
-    """An unknown run, another word, a decision left open: an error, and the run waits on."""
+    """An unknown run, another word, a decision left open, another user: an error, and the run waits on."""
     with pytest.raises(InvalidInput, match=message):
         waiting.memory.approve(run_id or waiting.receipts[1].run_id, answer, user_id=user)
 
+    with pytest.raises(InvalidInput, match="no approval"):
+        waiting.memory.approve(waiting.receipts[1].run_id, "approve", user_id="another")
     assert len(waiting.memory.approvals(user)) == 1
 
 
@@ -365,12 +353,6 @@ def test_a_run_is_not_undone_while_a_person_is_asked_to_build_on_it(waiting, use
     memory.approve(third.run_id, "reject", user_id=user)
 
     assert memory.undo(second.run_id, user_id=user).restored == 1
-
-
-def test_another_user_approves_nothing(waiting, user):
-    """A run is its user's own."""
-    with pytest.raises(InvalidInput, match="no approval"):
-        waiting.memory.approve(waiting.receipts[1].run_id, "approve", user_id="another")
 
 
 def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):

@@ -75,6 +75,19 @@ def test_what_is_set_aside_is_done_once_the_fault_is_mended(memory, model):
     assert memory.doctor().is_sound
 
 
+def test_what_is_sent_again_is_still_pending(memory, model):
+    """The receipt says so, with the reason; of a session where nothing is, nothing is said."""
+    model.word = ""
+    memory.remember([{"speaker": "Ana", "text": "I ski."}], user_id="ana", session_id="s2")
+
+    again = memory.remember([{"speaker": "Ana", "text": "Drink no poison."}], user_id="ana", session_id="s0")
+    done = memory.remember([{"speaker": "Ana", "text": "I ski."}], user_id="ana", session_id="s2")
+
+    assert (again.stored_turns, again.known_turns, again.pending) == (0, 1, 1)
+    assert again.notes == ["segment: the run did not reach its end"]
+    assert (done.known_turns, done.pending, done.notes) == (1, 0, [])
+
+
 def test_what_is_no_fault_of_ours_is_not_set_aside(memory, model):
     """A store that fails raises its own error, and all stays pending for the next retry."""
     model.error = StoreFailed

@@ -124,18 +124,23 @@ def test_a_spent_budget_is_said(reading):
     assert len(recollection.items) == 6 + 2 * 9
 
 
-def test_an_item_without_evidence_makes_it_partial(reading):
-    """It is dropped and named: the number that was told no longer stands."""
-    recollection, _ = reading({ListItems: lambda _: "- kite [1]\n- a glider\nANSWER: 2"})
+@pytest.mark.parametrize(
+    ("listed", "answer", "verdict", "missing", "items"),
+    [
+        ("- kite [1]\n- a glider\nANSWER: 2", "2 [1]", "partial", ["no line holds what was listed as a glider"],
+         [("kite", True)]),
+        ("x kite [1]: only planned\nANSWER: No kite is told to be flown.", "No kite is told to be flown.", "absent", [],
+         [("kite: only planned", False)]),
+        ("ANSWER: 0", UNKNOWN, "absent", [], []),
+    ],
+    ids=["no evidence", "why nothing counts", "nothing counts"],
+)  # fmt: skip
+def test_a_list_bounds_what_is_claimed(reading, listed, answer, verdict, missing, items):
+    """What no line holds is named, and its number no longer stands; what was never told is not claimed to be none."""
+    recollection, _ = reading({ListItems: lambda _: listed})
 
-    assert (recollection.verdict, recollection.missing) == ("partial", ["no line holds what was listed as a glider"])
-
-
-def test_nothing_that_counts_is_absent(reading):
-    """A thing that was never told of is not claimed to be none."""
-    recollection, _ = reading({ListItems: lambda _: "ANSWER: 0"})
-
-    assert (recollection.answer, recollection.verdict) == (UNKNOWN, "absent")
+    assert (recollection.answer, recollection.verdict, recollection.missing) == (answer, verdict, missing)
+    assert [(item.text, item.counts) for item in recollection.items] == items
 
 
 def test_an_answer_that_is_not_whole_leads_to_the_whole(reading):
@@ -198,11 +203,3 @@ def test_too_long_a_list_is_halved(to_recall, intent, passage):
 
     assert len(model.asked[1].evidence) == 2
     assert update["notes"] == ["the model's context held 2 of 4 passages: the answer rests on these"]
-
-
-def test_why_nothing_counts_is_told_and_absent(reading):
-    """What was left out, with its reason, is an answer that claims no number."""
-    recollection, _ = reading({ListItems: lambda _: "x kite [1]: only planned\nANSWER: No kite is told to be flown."})
-
-    assert (recollection.answer, recollection.verdict) == ("No kite is told to be flown.", "absent")
-    assert [(item.text, item.counts) for item in recollection.items] == [("kite: only planned", False)]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.alignment import new_turns
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_task, pending_tasks_for
 from langgraph_engram.retrieval.passages import turn_passage
@@ -141,17 +142,6 @@ def test_times_that_turns_share_identify_nothing(store, to_remember):
     assert again["known_turns"] == 0
 
 
-def test_a_retry_is_of_one_session(store, turn, to_remember):
-    """Turns of another session, which a pending synthesis may rest on, are no turns of this run."""
-    turns = [turn(0), turn(1, session_id="s2")]
-    tasks = pending_tasks_for("cut off", "segment", [(turns, UNFINISHED)])
-    store.commit(to_remember().scope, Changes(turns=turns, pending_tasks=tasks))
-
-    update = Receive(store)({"request": to_remember(retry_turn_ids=["t0", "t1"])})
-
-    assert [turn.turn_id for turn in update["turns"]] == ["t0"]
-
-
 class Killed(BaseException):
     """The process dies."""
 
@@ -216,21 +206,30 @@ def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
 
 
 def test_a_retry_is_about_stored_turns(store, scope, turn, to_remember):
-    """Turns named for a retry come in order of time; those that are gone are left out, and those that are done."""
-    tasks = [pending_task("run", [turn(number)], "extract", "it took too long") for number in (1, 0)]
-    store.commit(scope, Changes(turns=[turn(0), turn(1), turn(2)], pending_tasks=tasks))
+    """Turns named for a retry come in order of time; those that are gone are left out, and those that are done.
 
-    update = Receive(store)({"request": to_remember(retry_turn_ids=["t2", "t1", "gone", "t0"])})
+    So are turns of another session, on which a pending synthesis may rest.
+    """
+    turns = [turn(0), turn(1), turn(2), turn(3, session_id="s2")]
+    tasks = [pending_task("run", [turns[number]], "extract", "it took too long") for number in (1, 0, 3)]
+    store.commit(scope, Changes(turns=turns, pending_tasks=tasks))
+
+    update = Receive(store)({"request": to_remember(retry_turn_ids=["t2", "t1", "gone", "t0", "t3"])})
 
     assert [turn.turn_id for turn in update["turns"]] == ["t0", "t1"]
-    assert len(store.index(scope).turns) == 3
+    assert len(store.index(scope).turns) == 4
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ok", "hm"]), st.sampled_from([None, "1", "2", "3"])), max_size=6))
 def test_ids_are_distinct_whatever_is_sent(said):
-    """No two new turns share an id: a source's id that comes twice in a call is one turn."""
+    """No two new turns share an id: one that comes twice in a call is one turn, and an error with two texts."""
     messages = [Message(text=text, external_id=name) for text, name in said]
+    named = {(text, name) for text, name in said if name}
 
+    if len({name for _, name in named}) < len(named):
+        with pytest.raises(InvalidMessages, match="two messages have the id"):
+            new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
+        return
     turns = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
 
     assert len({turn.turn_id for turn in turns}) == len(turns)

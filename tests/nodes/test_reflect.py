@@ -34,54 +34,40 @@ def reflect(to_recall, intent, passage):
 
 
 def test_what_is_missing_is_looked_for(reflect):
-    """A new query opens the next round."""
-    update = reflect(MORE)
+    """A new query opens the next round, as long as the pool grows."""
+    update, later = reflect(MORE), reflect(MORE, round=2, seen_passages=0)
 
     assert (update["done"], update["round"], update["query"]) == (False, 2, MORE.next_query)
     assert update["asked_queries"] == ["Where did Ana camp?", MORE.next_query]
     assert update["missing"] == ["the year"]
+    assert (later["done"], later["seen_passages"]) == (False, 1)
 
 
-def test_an_answer_that_nothing_checked_says_so(reflect):
-    """A reflection that failed is not one that found the answer complete."""
-    update = reflect(Failure("timeout", "nothing in 60 s"), notes=["a note"])
-
-    assert (update["done"], update["missing"]) == (True, [])
-    assert update["notes"] == ["a note", "nothing checked the answer: nothing in 60 s"]
+def ask(query, *, complete=False):
+    return Reflection(complete=complete, missing="the year", next_query=query)
 
 
 @pytest.mark.parametrize(
-    ("said", "missing"),
+    ("said", "fields", "missing", "notes"),
     [
-        (Reflection(complete=True, missing="nothing", next_query="More?"), []),
-        (Reflection(complete=False, missing="the year", next_query=" "), ["the year"]),
-        (Reflection(complete=False, missing="the year", next_query="where did ana camp? "), ["the year"]),
-        (Reflection(complete=False, missing="the year", next_query="Where was Ana camping?"), ["the year"]),
+        (ask("More?", complete=True), {}, [], []),
+        (ask(" "), {}, ["the year"], []),
+        (ask("where did ana camp? "), {}, ["the year"], []),
+        (ask("Where was Ana camping?"), {}, ["the year"], []),
+        (MORE, {"round": 3}, ["the year"], ["the budget of 3 rounds is spent"]),
+        (MORE, {"round": 2, "seen_passages": 1}, ["the year"], ["searching further found nothing new"]),
+        (Failure("timeout", "nothing in 60 s"), {}, [], ["nothing checked the answer: nothing in 60 s"]),
     ],
 )
-def test_the_loop_ends(reflect, said, missing):
-    """Complete, nothing to ask, or a query asked before: it ends."""
-    update = reflect(said)
+def test_the_loop_ends_and_says_why(reflect, said, fields, missing, notes):
+    """Complete, nothing to ask, a query asked before, the last round, or a pool that has not grown since.
+
+    A reflection that failed is not one that found the answer complete.
+    """
+    update = reflect(said, notes=["before"], **fields)
 
     assert (update["done"], update["missing"]) == (True, missing)
-
-
-def test_the_last_round_ends_it_and_says_so(reflect):
-    """After T rounds no further query is asked, and a note says so."""
-    update = reflect(MORE, round=3, notes=["before"])
-
-    assert (update["done"], update["missing"]) == (True, ["the year"])
-    assert update["notes"] == ["before", "the budget of 3 rounds is spent"]
-
-
-def test_looking_further_ends_when_it_found_nothing_new(reflect):
-    """A pool that has not grown since the last round will not grow by asking again."""
-    stopped = reflect(MORE, round=2, seen_passages=1)
-    going_on = reflect(MORE, round=2, seen_passages=0)
-
-    assert (stopped["done"], stopped["missing"]) == (True, ["the year"])
-    assert stopped["notes"] == ["searching further found nothing new"]
-    assert (going_on["done"], going_on["seen_passages"]) == (False, 1)
+    assert update.get("notes", ["before"]) == ["before", *notes]
 
 
 @pytest.mark.parametrize("now", ["At the lake [1].", "at the lake [2]."])

@@ -18,8 +18,7 @@ from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.segmenter import LearnedSegmenter
+from langgraph_engram.segmentation.segmenter import BoundaryDetector, LearnedSegmenter
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
@@ -87,25 +86,19 @@ def test_a_shift_opens_an_event(segment, learned):
     ]
 
 
-def test_an_open_event_goes_on(segment, learned):
-    """The next call extends it under the same id, and describes no boundary again."""
+def test_an_open_event_goes_on_until_a_shift_closes_it(segment, learned):
+    """A call extends it under the same id, and describes no boundary again; the first turn of one may end it."""
     (opened,) = segment(learned, "a")["events"]
 
-    update = segment(learned, "b", first=1)
+    update, shifted = segment(learned, "b", first=1), segment(learned, "By the way, c", "d", first=2)
 
-    (extended,) = update["events"]
-    assert (extended.event_id, extended.turn_ids) == (opened.event_id, ["t0", "t1"])
-    assert update["boundaries"] == []
-
-
-def test_a_shift_in_the_next_call_closes_the_open_event(segment, learned):
-    """The first turn of a call may begin an event; the one before it ends."""
-    (opened,) = segment(learned, "a")["events"]
-
-    events = segment(learned, "By the way, b", "c", first=1)["events"]
-
-    assert [(event.turn_ids, event.status) for event in events] == [(["t0"], "closed"), (["t1", "t2"], "open")]
-    assert events[0].event_id == opened.event_id
+    (extended,), (closed, begun) = update["events"], shifted["events"]
+    assert (extended.turn_ids, update["boundaries"]) == (["t0", "t1"], [])
+    assert {event.event_id for event in (extended, closed)} == {opened.event_id}
+    assert [(event.turn_ids, event.status) for event in (closed, begun)] == [
+        (["t0", "t1"], "closed"),
+        (["t2", "t3"], "open"),
+    ]
 
 
 def test_topics_that_fail_leave_one_event(segment, asking, caplog):
@@ -169,15 +162,8 @@ def test_events_partition_the_turns_of_a_session(name, calls):
             for seq, text in enumerate(texts, start=sent)
         ]
         sent += len(turns)
-        update = step(
-            {
-                "request": RememberRequest(user_id="u"),
-                "run_id": "run",
-                "tasks": [],
-                "session_ids": ["s"],
-                "turns": turns,
-            }
-        )
+        state = {"request": RememberRequest(user_id="u"), "run_id": "run", "tasks": [], "session_ids": ["s"]}
+        update = step({**state, "turns": turns})
         store.commit(scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s")

@@ -61,7 +61,7 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
 
     asked, _, (kept,) = synthesize(seeds=seeds)
 
-    assert [record.record_id for record in asked[0].history] == history
+    assert [record.record_id for record in asked[0].seeds] == history
     assert kept.seed_event_ids == ["old"]
 
 
@@ -78,20 +78,29 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
 
     asked, _, _ = synthesize(seeds=1)
 
-    assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
+    assert [record.record_id for record in asked[0].seeds] == ["seed", "relation"]
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
-    """What replaced a covered record is summarized in its place; the synthesis keeps its id and what it covered."""
-    changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
+    """In a run about any session: what replaced a covered record is summarized in its place, under the same id.
+
+    What has nothing left to cover stays stale, and is not found.
+    """
+    elsewhere = [found.model_copy(update={"session_id": "s9"}) for found in near]
+    changed = elsewhere[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
+    later = record(2, "Ana no longer camps.", session_id="s2")
     keep(
-        records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
-        syntheses=[Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale")],
+        records=[changed, elsewhere[1], later, record(5, status="archived", session_id="s0")],
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale"),
+            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
+        ],
     )
 
-    asked, update, (written,) = synthesize(["New."])
+    (asked,), update, (written, gone) = synthesize(["New."])
 
-    assert {record.record_id for record in asked[0].buffer} == {"r1", "r2"}
+    assert {record.record_id for record in asked.buffer} == {"r1", "r2"}
+    assert (gone.text, gone.status) == ("Gone.", "stale")
     assert (written.synthesis_id, written.text, written.status) == ("y0", "New.", "active")
     assert set(written.covered_record_ids) == {"r0", "r1", "r2"}
     assert update["synthesis_ids"] == ["y0"]
@@ -144,23 +153,6 @@ def test_a_text_that_runs_on_is_shortened(text, words):
 
     assert len(kept.split()) == words
     assert not kept or kept.endswith(".")
-
-
-def test_a_stale_synthesis_is_written_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
-    """A run mends what is stale in its scope; what has nothing left to cover stays stale, and is not found."""
-    gone = record(5, status="archived", session_id="s0")
-    keep(
-        records=[record(3, session_id="s9"), gone],
-        syntheses=[
-            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r3"], status="stale"),
-            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
-        ],
-    )
-
-    asked, _, kept = synthesize(["New."])
-
-    assert len(asked) == 1
-    assert [(synthesis.text, synthesis.status) for synthesis in kept] == [("New.", "active"), ("Gone.", "stale")]
 
 
 def test_what_changed_while_it_was_written_is_stale_at_once(store, scope, keep, near, event, synthesize):

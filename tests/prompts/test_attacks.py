@@ -13,14 +13,16 @@ from tests.prompts.conftest import questions_about
 
 QUERY = "What did Zoe eat?"
 TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool|answers)\b", re.IGNORECASE)
-TOKEN = re.compile(r"<\|\w|<\w+_of_turn>|<</?SYS>>|\[/?INST\]")
+TOKEN = re.compile(r"<\|\w|<\w+_of_turn>|<</?SYS>>|\[/?INST\]|<[\s/]*(?:system|think|tool_call|s>)")
+HIDDEN = ("Cf", "Mn", "Me")
+BLANKS = "\u115f\u1160\u2800"
 HEAD = re.compile(r"(?:\[\d+\])*\s*(?:\([^)]*\) )?([^:\[]*):")
 
 
 def lenient(text):
-    """Return a text as somebody reads it who sees no invisible characters, and wide ones like narrow ones."""
-    visible = (mark for mark in text if unicodedata.category(mark) != "Cf")
-    return unicodedata.normalize("NFKC", "".join(visible).replace("\u2039", "(").replace("\uff3b", "("))
+    """Return a text as somebody reads it who sees nothing invisible or combining, and wide ones like narrow ones."""
+    marks = unicodedata.normalize("NFKD", text.replace("\u2039", "(").replace("\uff3b", "("))
+    return "".join(mark for mark in marks if unicodedata.category(mark) not in HIDDEN and mark not in BLANKS)
 
 
 def shown(name, said):
@@ -28,6 +30,10 @@ def shown(name, said):
     if isinstance(question, DescribeBoundary):
         # A title stands on a line of its own, which begins with it.
         question = replace(question, earlier_summary=f"Soup {said[1]}", later_summary=f"Soup {said[1]}")
+    return text_of(question)
+
+
+def text_of(question):
     return question.render()[1].text
 
 
@@ -49,7 +55,7 @@ def test_no_attack_leaves_its_place(name):
             assert TAG.findall(lenient(text)) == tags, attack
             assert not TOKEN.search(lenient(text)), attack
             assert heads(text) == begun, attack
-            assert not re.search(rf"\[\s*{attacks.FORGED}", text), attack
+            assert not re.search(rf"\[\s*{attacks.FORGED}", lenient(text)), attack
 
 
 @pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "JudgeBoundary", "WriteAnswer", "ChooseStatements"])
@@ -65,12 +71,13 @@ def test_no_name_forges_a_line(name):
         assert not [line for line in text.splitlines() if line.startswith(("-- Wed 1 January 2098", "== event 77"))]
 
 
-def test_an_answer_made_of_memories_is_data_to_who_checks_it():
-    """What was quoted from memory into an answer, or into a further query, makes no line of its own."""
-    question = questions_about((("Zoe", "We ate soup.", []),) * 3, QUERY)["Reflect"]
-    quiet = question.render()[1].text
+def test_what_is_asked_and_answered_is_data_to_who_reads_it():
+    """A query, and what was quoted from memory into an answer or a further query, leave their place as little."""
+    questions = questions_about((("Zoe", "We ate soup.", []),) * 3, QUERY)
+    parsing, checking = questions["ParseIntent"], questions["Reflect"]
     for attack in attacks.TEXTS:
-        text = type(question)(QUERY, question.intent, attack, question.pool, (QUERY, attack)).render()[1].text
-
-        assert TAG.findall(lenient(text)) == TAG.findall(quiet), attack
-        assert len(text.splitlines()) == len(quiet.splitlines()), attack
+        asked = replace(parsing, query=attack)
+        checked = replace(checking, answer=attack, asked=(QUERY, attack))
+        for quiet, attacked in ((parsing, asked), (checking, checked)):
+            assert TAG.findall(lenient(text_of(attacked))) == TAG.findall(text_of(quiet)), attack
+        assert len(text_of(checked).splitlines()) == len(text_of(checking).splitlines()), attack

@@ -7,10 +7,7 @@ import pytest
 
 from langgraph_engram.retrieval.fusion import Fusion, group_records, interleave
 from langgraph_engram.retrieval.passages import Candidate, format_passage
-from langgraph_engram.retrieval.scoring import Routes, RouteScores
-from langgraph_engram.settings import RetrieveSettings
-
-ROUTES = RetrieveSettings().routes
+from langgraph_engram.retrieval.scoring import RouteScores
 
 
 @pytest.fixture
@@ -128,15 +125,6 @@ def test_a_turn_that_no_record_cites_is_found_itself(store, scope, keep, turn, r
     found = ranked(index, intent(), scores_of(index, lexical=[0.1], turns=[0.1, 1.0]))
 
     assert found[0] == "t1"
-
-
-def test_an_empty_memory_gives_nothing(store, scope, intent):
-    """No data, no candidates, no error."""
-    index = store.index(scope)
-    scores = Routes(store.encoder, ROUTES).score(index, intent())
-
-    assert list(Fusion(index, intent(), scores).ranked()) == []
-    assert set(scores.empty) >= set(ROUTES) - {"synthesis"}
 
 
 @pytest.mark.parametrize(("asked", "first"), [(False, ["r0", "t2"]), (True, ["r1", "t3"])])

@@ -4,7 +4,6 @@ from threading import Event
 
 import pytest
 
-from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.select_lines import LineSelection
@@ -102,6 +101,12 @@ def test_a_question_is_asked_of_the_past(told):
     assert "Postgres 13" in found.evidence[0].text
 
 
+@pytest.mark.parametrize("query", ["Where is the spare key now?", "What time is the stand-up?", "who fixed the gate"])
+def test_what_asks_is_not_idle_for_want_of_a_name(told, query):
+    """Only a message that is surely one on which nothing bears is told so."""
+    assert told.search(query, user_id="ana").sort == "question"
+
+
 def test_a_follow_up_is_read_with_its_thread(told):
     """Alone it has no subject."""
     thread = ["Plan the team lunch for Thursday", "Here is a menu: satay, noodles, mango."]
@@ -179,19 +184,6 @@ def test_no_model_is_asked_where_nothing_is_to_select(selecting, query):
     assert memory.search(query, user_id="ana", select=True).usage.calls == 0
 
 
-def test_a_selection_needs_a_language_model(told):
-    """The error says what to do."""
-    with pytest.raises(InvalidInput, match="open the memory with model= or selector="):
-        told.search("Plan lunch", user_id="ana", select=True)
-
-
-@pytest.mark.parametrize("thread", ["a text", 7, [{"role": "user"}]])
-def test_a_thread_is_messages_or_texts(told, thread):
-    """Anything else is refused before anything is searched."""
-    with pytest.raises(InvalidInput):
-        told.search("and for Friday?", user_id="ana", thread=thread)
-
-
 def test_the_fixed_part_stays_from_message_to_message():
     """It changes with every fiftieth record alone, so that a provider's prompt cache holds it."""
     with Memory("memory:", "rules", selector=FakeModel([LineSelection()] * 3)) as memory:
@@ -207,3 +199,14 @@ def test_the_fixed_part_stays_from_message_to_message():
         assert first.fixed == second.fixed
         assert len(first.fixed) >= 40
         assert any("Porto" in line for line in second.near)
+
+
+def test_thanks_are_no_line():
+    """Whoever they are aimed at: they bear on nothing, and what was said beside them may."""
+    said = ["Thanks, Amit!", "I'm allergic to peanuts, Amit."]
+    with Memory("memory:", "rules") as memory:
+        memory.remember([{"role": "user", "content": text} for text in said], user_id="ana", close_session=True)
+
+        found = memory.search("Plan the team lunch for Friday", user_id="ana", stop=0).evidence
+
+    assert ["peanuts" in passage.text for passage in found] == [True]

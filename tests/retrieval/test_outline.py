@@ -7,8 +7,7 @@ import pytest
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
-from langgraph_engram.retrieval.light import default_parts
-from langgraph_engram.retrieval.lines import format_lines, lines_of
+from langgraph_engram.retrieval.light import default_parts, format_lines, lines_of
 from langgraph_engram.retrieval.pool import light_passages
 from langgraph_engram.retrieval.queries import breadth_of
 from langgraph_engram.retrieval.scoring import Routes

@@ -89,16 +89,17 @@ def test_what_is_shown_together_is_said_once(record):
 
 
 def test_an_ellipsis_stands_where_something_is_left_out(record):
-    """Sentences that follow each other stand together, in the next turn or in the next event too."""
+    """Sentences that follow each other stand together, in the next turn too; between two events something may be."""
     said = [
         record(0, "Ana: I camped.", part=0),
         record(0, "Ana: It rained.", part=1),
-        record(1, "Ana: We left.", part=4),
-        record(2, "Ana: I ski.", part=0),
-        record(4, "Ana: I sail.", part=0),
+        record(1, "Ana: We left.", part=2),
+        record(1, "Ana: We ate.", part=4),
+        record(3, "Ana: I ski.", part=5),
+        record(4, "Ana: I sail.", part=6, event_id="e2"),
     ]
 
-    assert join_contents(said) == "Ana: I camped. It rained. … We left. I ski. … I sail."
+    assert join_contents(said) == "Ana: I camped. It rained. We left. … We ate. … I ski. … I sail."
     assert join_contents([]) == ""
 
 

@@ -57,6 +57,21 @@ def test_who_asks_is_known_by_the_user_s_id_or_role(people, askers):
     assert asking_speakers(people, "ana") == askers
 
 
+@pytest.mark.parametrize(
+    ("query", "speakers"),
+    [
+        ("Where did I park?", ["Ana"]),
+        ("What should I pack for my trip?", ["Ana"]),
+        ("Which CI image do we use?", []),
+        ("Which image should I use for the CI?", []),
+        ("Could I park here?", []),
+    ],
+)
+def test_what_we_do_and_what_i_should_do_anybody_may_have_said(query, speakers):
+    """Only what is of the asker alone is looked for in the asker's words first."""
+    assert make_intent(query, ParsedIntent(anchor=query), NOW, ["Ana"]).speakers == speakers
+
+
 @given(st.text(alphabet="ab \n", min_size=201, max_size=400))
 def test_little_is_left_out(end):
     """It is where the query begins, and no more is left out than one word and the white space before it."""

@@ -91,40 +91,32 @@ def test_little_is_shown_of_what_somebody_else_said(keep, turn, record, retrieve
     assert min(of_ana, everything) > 2 * DOUBTFUL_TOKENS
 
 
-def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of):
-    """Ben asks Ana of her camping: that is about Ana, and when Ben's camping is asked for, a reason for doubt."""
-    asked = turn(0, "Did you enjoy camping by the lake?", speaker="Ben")
-    keep(turns=[asked])
-
-    (of_ben,) = features_of("Did Ben enjoy camping by the lake?", 1.0, speakers=["Ben"])
-    (of_ana,) = features_of("Did Ana enjoy camping by the lake?", 1.0, speakers=["Ana"])
-    (of_nobody,) = features_of("Did anybody enjoy camping by the lake?", 1.0)
-
-    assert (of_ben["own_coverage"], of_ben["own_cosine"]) == (0, 0)
-    assert of_ben["rival_lead"] == of_ana["own_coverage"] > 0.9
-    assert of_ana["rival_lead"] == of_nobody["rival_lead"] == 0
+ASKED = {"text": "Did you enjoy camping by the lake?", "speaker": "Ben"}
+TOLD = {"text": "Ben went camping by the lake.", "speaker": "Ana"}
+EXPLAINED = {"text": "Enjoy camping by the lake.", "speaker": "Assistant", "role": "assistant"}
 
 
-def test_who_is_named_is_spoken_of_by_anybody(keep, turn, features_of):
-    """What Ana says of Ben by his name is about Ben."""
-    mention = turn(0, "Ben went camping by the lake.")
-    keep(turns=[mention])
+@pytest.mark.parametrize(
+    ("said", "person", "is_own", "is_rival"),
+    [
+        (ASKED, "Ben", False, True),
+        (ASKED, "Ana", True, False),
+        (ASKED, "anybody", True, False),
+        (TOLD, "Ben", True, False),
+        (EXPLAINED, "Ana", False, False),
+    ],
+)
+def test_what_is_said_of_somebody_counts_for_them(keep, turn, features_of, said, person, is_own, is_rival):
+    """Words to a listener are about the listener, a name is spoken of by anybody, and an assistant is no rival.
 
-    (found,) = features_of("Did Ben go camping?", 1.0, speakers=["Ben"])
+    What is said of another where somebody's camping is asked for is a reason for doubt.
+    """
+    keep(turns=[turn(0, **said)])
+    query, speakers = f"Did {person} enjoy camping by the lake?", [person] if person in ("Ana", "Ben") else []
 
-    assert found["own_coverage"] == 1
-    assert found["own_cosine"] == found["cosine"] > 0
-    assert found["rival_lead"] == 0
+    (found,) = features_of(query, 1.0, speakers=speakers)
 
-
-def test_an_assistant_is_no_rival(keep, turn, features_of):
-    """What an assistant explains fits many a question about somebody; it says nothing of anybody else."""
-    said = turn(0, "Camping by a lake needs a tent.", speaker="Assistant", role="assistant")
-    keep(turns=[said])
-
-    (found,) = features_of("Did Ana go camping by a lake?", 1.0, speakers=["Ana"])
-
-    assert (found["own_coverage"], found["rival_lead"]) == (0, 0)
+    assert [found[name] > 0.3 for name in ("own_coverage", "own_cosine", "rival_lead")] == [is_own, is_own, is_rival]
 
 
 def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of):

@@ -12,8 +12,6 @@ from langgraph_engram.temporal.find import parse_constraint, parse_time
 from tests.conftest import make_event
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
-CAMPING = {"memory_type": "episodic", "location": "Yosemite"}
-MAY = {"event_start": datetime(2023, 5, 1, tzinfo=UTC), "event_end": datetime(2023, 5, 7, 23, 59, tzinfo=UTC)}
 
 
 def index_of_records(*records):

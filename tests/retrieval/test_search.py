@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.search import with_lasting
+from langgraph_engram.retrieval.search import told_once, with_lasting
 from langgraph_engram.stores.index import Matches
 
 
@@ -19,13 +19,19 @@ def shown(store, scope):
     return add
 
 
-def test_an_instruction_bears_on_any_query(shown, keep, turn, record):
-    """It follows what was found, and names its route."""
-    keep(turns=[turn(0)], records=[record(0, "Ana: Always give sources.", lasting="instruction")])
+@pytest.fixture
+def sources(keep, turn, record):
+    """Keep an instruction, and one that it took the place of."""
+    old = record(1, "Ana: Never give sources.", lasting="instruction", status="superseded", superseded_by="r0")
+    keep(turns=[turn(0)], records=[record(0, "Ana: Always give sources.", lasting="instruction"), old])
 
-    (statement,) = shown("Where is the lake?")
+
+def test_an_instruction_bears_on_any_query(shown, sources, passage):
+    """It follows what was found, and names its route; what was superseded, and a share of nothing, show none."""
+    found, statement = shown("Where is the lake?", passage("p"))
 
     assert (statement.evidence_id, list(statement.routes)) == ("r0", ["lasting"])
+    assert shown("sources", passage("p"), share=0) == [found] == [passage("p")]
 
 
 def test_only_near_preferences_are_shown(shown, keep, turn, record):
@@ -40,17 +46,19 @@ def test_only_near_preferences_are_shown(shown, keep, turn, record):
     assert "r4" not in found
 
 
-def test_what_was_superseded_is_not_shown(shown, keep, turn, record):
-    """The newer statement is."""
-    old = record(0, "Ana: Use tabs.", lasting="instruction", status="superseded", superseded_by="r1")
-    keep(turns=[turn(0)], records=[old, record(1, "Ana: Use spaces.", lasting="instruction")])
+def test_what_lasts_is_shown_once(passage, record):
+    """In the same words, on whatever day; what happened again is another thing."""
+    said = ["8 May 2023, Ana: Give sources.", "8 May 2023, Ana: Give sources!", "8 May 2023, Ana: I swam."]
+    wishes = [record(seq, "Ana: Give sources.", lasting="instruction") for seq in range(2)]
+    swims = [record(seq, "Ana: I swam.") for seq in (2, 3)]
+    shown = zip("abcd", [*said, said[2]], [*wishes, *swims], strict=True)
+    found = [passage(name, text, record=about) for name, text, about in shown]
 
-    assert [passage.evidence_id for passage in shown("Show me a loop.")] == ["r1"]
+    assert [kept.evidence_id for kept in told_once(found)] == ["a", "c", "d"]
 
 
-def test_what_was_found_stays_in_its_place(shown, keep, turn, record, passage):
+def test_what_was_found_stays_in_its_place(shown, sources, passage):
     """It is marked with the route, and not shown again."""
-    keep(turns=[turn(0)], records=[record(0, "Ana: Always give sources.", lasting="instruction")])
     found = passage("other", "8 May 2023, Ana: Hello! Always give sources.", routes={"lexical": 0.5})
 
     (marked,) = shown("sources", found)
@@ -69,13 +77,6 @@ def test_the_last_passages_give_way(shown, keep, turn, record, passage):
     assert sum(count_tokens(one_of.text) for one_of in evidence) <= 400
     assert 0 < tokens <= 40
     assert evidence[0] == found[0]
-
-
-def test_a_share_of_nothing_shows_none(shown, keep, turn, record, passage):
-    """The presets of the papers have no such route."""
-    keep(turns=[turn(0)], records=[record(0, "Ana: Always give sources.", lasting="instruction")])
-
-    assert shown("sources", passage("p"), share=0) == [passage("p")]
 
 
 BOUNDARY, SYNTHESIS = (f"the route {name!r} has no data here" for name in ("boundary", "synthesis"))

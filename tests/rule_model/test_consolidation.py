@@ -21,6 +21,7 @@ def decide(*records):
     [
         ("I live in Lisbon.", "I moved to Porto last week."),
         ("We run Postgres 13.", "We run Postgres 16."),
+        ("Our budget is 5000 euros.", "Our budget is now 7000 euros."),
         ("My phone number is 555-0134.", "My new phone number is 555-0199."),
         ("I'm 34.", "I just turned 35!"),
         ("My sister Runa lives in Oslo.", "Runa moved to Bergen."),
@@ -37,6 +38,7 @@ def test_a_new_value_of_an_attribute_supersedes(older, newer):
     [
         ("I live in Lisbon.", "I want to move to Porto."),
         ("We run Postgres 13.", "We run Postgres 16 on staging."),
+        ("The team has 5 members.", "The team has 7 desks."),
         ("I live in Lisbon.", "I lived in Porto as a kid."),
         ("I live in Lisbon.", "My sister lives in Porto."),
         ("I live in Lisbon.", "I live in Lisbon with Runa now."),
@@ -72,19 +74,21 @@ def test_values_of_two_times_are_no_conflict(earlier):
     assert decide(*records) == [("KEEP_BOTH", [])]
 
 
-def test_each_value_is_named_once():
-    """What supersedes may contradict another of its day; of two that say the same the last is linked."""
-    homes = ("I live in Rome.", "I live in Lisbon.", "I live in Lisbon, by the sea.", "I live in Porto.")
-    records = [dated(f"Ana: {home}", day) for home, day in zip(homes, (0, 1, 1, 1), strict=True)]
+@pytest.mark.parametrize(
+    ("homes", "verdicts"),
+    [
+        ("0 Rome./1 Lisbon./1 Lisbon, by the sea./1 Porto.", [("SUPERSEDE", [1, 4]), ("CONFLICT", [3, 4])]),
+        ("0 Lisbon by the sea./0 Porto./0 Lisbon by the sea!", [("CONFLICT", [2, 3])]),
+    ],
+)
+def test_each_value_is_named_once(homes, verdicts):
+    """What supersedes may contradict another of its day; of two that say the same the last is linked.
 
-    assert decide(*records) == [("SUPERSEDE", [1, 4]), ("CONFLICT", [3, 4])]
+    A conflict comes before a repeat: what a merge would take the place of could be linked to nothing.
+    """
+    said = (home.split(" ", 1) for home in homes.split("/"))
 
-
-def test_a_conflict_comes_before_a_repeat():
-    """What a merge would take the place of could be linked to nothing."""
-    homes = ("I live in Lisbon by the sea.", "I live in Porto.", "I live in Lisbon by the sea!")
-
-    assert decide(*(dated(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
+    assert decide(*(dated(f"Ana: I live in {home}", int(day)) for day, home in said)) == verdicts
 
 
 def test_each_cluster_has_its_verdict():

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.segmentation import boundary_model
-from langgraph_engram.segmentation.boundary_model import (
+from langgraph_engram.segmentation import segmenter
+from langgraph_engram.segmentation.segmenter import (
     FEATURES,
     BoundaryDetector,
+    LearnedSegmenter,
     boundary_features,
-    load_model,
+    load_regression,
     peaks,
 )
-from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.text.questions import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
@@ -30,7 +30,7 @@ def test_every_gap_has_a_probability(texts):
     """Whatever is said, one number in [0, 1] a gap."""
     features = boundary_features([read_cues(text) for text in texts], VECTORS[: len(texts)])
 
-    found = load_model().probability(features)
+    found = load_regression().probability(features)
 
     assert features.shape == (max(0, len(texts) - 1), len(FEATURES))
     assert np.isfinite(features).all()
@@ -44,7 +44,7 @@ def test_less_coherence_is_a_likelier_boundary():
     same = np.repeat(first, 6, axis=0)
     changed = np.vstack([np.repeat(first, 3, axis=0), np.repeat(second, 3, axis=0)])
 
-    alike, unlike = (load_model().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
+    alike, unlike = (load_regression().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
 
     assert unlike[2] > max(alike)
     assert int(np.argmax(unlike)) == 2
@@ -109,7 +109,7 @@ def test_where_subjects_are_far_apart_coherence_decides(track, turn, monkeypatch
     ]
 
     assert [topic.cut for topic in track(chat, [])] == [False, False, False, True, False, False]
-    monkeypatch.setattr(boundary_model, "MIN_CONTRAST", 2.0)
+    monkeypatch.setattr(segmenter, "MIN_CONTRAST", 2.0)
     assert not track(chat, [])[3].cut
 
 

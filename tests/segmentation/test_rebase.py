@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Record
-from langgraph_engram.segmentation.events import EventBuilder
-from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records
+from langgraph_engram.segmentation.events import EventBuilder, rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, TURNS, ScopeIndex
 from tests.conftest import make_event, make_turn
 
@@ -41,6 +40,10 @@ def cut(turn_ids, cuts, name):
 
 def event(seq, *turn_ids, **fields):
     return make_event(seq, session_id="s", turn_ids=list(turn_ids), **fields)
+
+
+def boundary(name, to, text, **fields):
+    return Boundary(boundary_id=name, session_id="s", to_event_id=to, text=text, **{"kind": "topic", **fields})
 
 
 def after(stored, written):
@@ -102,32 +105,25 @@ def test_records_go_where_their_turn_went():
     own = event(1, "t1")
     index = index_of([turn(0), turn(1)], [held])
     record = Record(record_id="r", content="x", session_id="s", event_id="e1", seq=1, source_turn_ids=["t1"])
-    boundary = Boundary(boundary_id="b", session_id="s", to_event_id="e1", kind="topic", text="x")
 
     kept = rebase_events(BUILDER, index, "s", [own])
 
     assert kept == []
     assert [moved.event_id for moved in rebase_records([record], index, kept)] == ["e0"]
-    assert rebase_boundaries([boundary], index, "s", kept) == []
+    assert rebase_boundaries([boundary("b", "e1", "x")], index, "s", kept) == []
 
 
 def test_a_boundary_is_about_the_event_that_precedes_it_now():
     """An event that comes between two others takes the place of the first in the boundary to the second."""
-    bees, honey, jars = (
-        event(0, "t0", topics=["bees"]),
-        event(1, "t1", topics=["honey"]),
-        event(2, "t2", topics=["jars"]),
-    )
-    to_jars = Boundary(boundary_id="b2", session_id="s", from_event_id="e0", to_event_id="e2", kind="topic", text="old")
-    to_honey = Boundary(
-        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
-    )
+    bees, honey, jars = (event(seq, f"t{seq}", topics=[topic]) for seq, topic in enumerate(("bees", "honey", "jars")))
+    to_jars = boundary("b2", "e2", "old", from_event_id="e0")
+    to_honey = boundary("b1", "e1", "new", from_event_id="e0")
     index = index_of([turn(seq) for seq in range(3)], [bees, jars.model_copy(update={"seq": 1})])
     index = index.with_items(BOUNDARIES, [to_jars], ENCODER.encode(["old"]))
 
     written = rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey]))
 
-    assert [(boundary.boundary_id, boundary.from_event_id) for boundary in written] == [("b1", "e0"), ("b2", "e1")]
+    assert [(each.boundary_id, each.from_event_id) for each in written] == [("b1", "e0"), ("b2", "e1")]
     assert written[0] == to_honey
     assert "honey" in written[1].text
 
@@ -135,10 +131,8 @@ def test_a_boundary_is_about_the_event_that_precedes_it_now():
 def test_boundaries_stay_where_no_event_has_moved():
     """What a run adds at the end of a session changes nothing that stands before."""
     bees, honey = event(0, "t0", topics=["bees"]), event(1, "t1", topics=["honey"])
-    opening = Boundary(boundary_id="b0", session_id="s", to_event_id="e0", kind="opening", text="old")
-    to_honey = Boundary(
-        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
-    )
+    opening = boundary("b0", "e0", "old", kind="opening")
+    to_honey = boundary("b1", "e1", "new", from_event_id="e0")
     index = index_of([turn(0), turn(1)], [bees]).with_items(BOUNDARIES, [opening], ENCODER.encode(["old"]))
 
     assert rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey])) == [to_honey]

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.segmentation import boundary_model
+from langgraph_engram.segmentation import segmenter
 from langgraph_engram.segmentation.events import LIMITS, EventNote, is_named_by_keywords, name_by_notes, notes_by_words
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
@@ -16,7 +16,7 @@ WALKS = [f"My camera and I saw a {sight}: the camera likes {sight} light." for s
 @pytest.fixture(autouse=True)
 def _uncut(monkeypatch):
     """Leave each session one event."""
-    monkeypatch.setattr(boundary_model, "MIN_PROBABILITY", 1)
+    monkeypatch.setattr(segmenter, "MIN_PROBABILITY", 1)
 
 
 def cut(store, request, turns):
@@ -28,8 +28,12 @@ def cut(store, request, turns):
 
 
 def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
-    """Not by each turn's words: the name is short, keywords are only searched, and a boundary holds the name alone."""
-    turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
+    """Not by each turn's words, nor by a tool's: the name is short, keywords are only searched.
+
+    A boundary holds the name alone.
+    """
+    found = turn(len(WALKS), "Baixa Palace, Baixa Inn, Baixa Rooms. " * 9, role="tool", speaker="search")
+    turns = [*(turn(seq, text) for seq, text in enumerate(WALKS)), found]
 
     update = cut(store, to_remember(), turns)
 
@@ -39,6 +43,7 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     assert counts == (1, TITLE_KEYWORDS, LIMITS.keywords)
     assert event.summary == event.topics[0]
     assert event.indexed_text.startswith(f"{event.summary} (")
+    assert "Baixa" not in event.indexed_text
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
 
 

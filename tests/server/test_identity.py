@@ -1,49 +1,25 @@
 """Whose memory a served run is about is decided in one order, and a store behind it reaches nobody else's."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
-from langgraph_engram.errors import MissingUser, NotAllowed
-from langgraph_engram.integrations.identity import Principal, ScopeOverrides, scope_of_request
+from langgraph_engram.errors import NotAllowed
+from langgraph_engram.integrations.identity import ScopeOverrides, scope_of_request
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import served_graphs
 from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
 
-ANA = Principal(user_id="ana")
-
-
-@dataclass
-class User:
-    """A user as a server hands one over."""
-
-    identity: str
-    is_authenticated: bool = True
-
 
 @pytest.mark.parametrize(
-    ("request_says", "principal", "context", "expected"),
-    [
-        ({"user_id": "eve", "tenant": "evil"}, ANA, {"user_id": "ben"}, Scope(user_id="ana")),
-        ({"agent_id": "coach"}, ANA, {"agent_id": "cook"}, Scope(user_id="ana", agent_id="coach")),
-        ({"user_id": "eve", "tenant": "acme"}, None, {"user_id": "ben"}, Scope(user_id="eve", tenant="acme")),
-        ({}, None, {"user_id": "ben", "tenant": "acme"}, Scope(user_id="ben", tenant="acme")),
-        ({"user_id": None}, None, {"user_id": "ben"}, Scope(user_id="ben")),
-    ],
+    ("server", "expected"),
+    [(ScopeOverrides(user_id="ana", tenant="default"), Scope(user_id="ana")), (None, Scope(user_id="eve"))],
 )
-def test_the_server_comes_first_then_the_request_then_the_context(request_says, principal, context, expected):
+def test_the_server_comes_first_then_the_request_then_the_context(server, expected):
     """A later source never overrides an earlier one."""
-    server = ScopeOverrides(**dict(principal)) if principal else None
-    scope = scope_of_request(request_says, context, server)
-
-    assert scope == expected
-
-
-def test_without_a_user_there_is_no_scope():
-    """The error says where to name one."""
-    with pytest.raises(MissingUser, match=r"request\.user_id"):
-        scope_of_request({}, None, None)
+    assert scope_of_request({"user_id": "eve"}, {"user_id": "ben", "tenant": "acme"}, server) == expected
+    assert scope_of_request({"user_id": None}, {"user_id": "ana"}, server) == Scope(user_id="ana")
 
 
 @pytest.mark.parametrize("server", [None, ServerInfo(assistant_id="", graph_id="", user=None)])
@@ -57,7 +33,7 @@ def test_a_run_without_a_server_has_no_principal(server, monkeypatch):
 @pytest.mark.parametrize("scope", [Scope(user_id="eve"), Scope(user_id="ana", tenant="acme")])
 def test_a_store_refuses_the_scope_of_another_user(scope, monkeypatch):
     """Whatever the state of a run says; an agent's memory of a user is that user's."""
-    user = User("ana")
+    user = SimpleNamespace(identity="ana")
     served = Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=user))
     monkeypatch.setattr(served_graphs, "get_runtime", lambda: served)
 

@@ -1,23 +1,25 @@
 """The inspector shows what is stored as it is, changes it where it is told to, and takes every text as data."""
 
 import re
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.pages import PAGES, inspector_routes
 from langgraph_engram.server.inspector.views import PAGE_ITEMS
 from langgraph_engram.stores.base import Changes
+from tests.server.conftest import FORM_TOKEN
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 ATTACK = "<script>alert(1)</script>"
-FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 def browser(memory):
@@ -266,10 +268,13 @@ def test_a_conversation_can_be_forgotten(memory, site, user):
 
 
 def test_an_answer_comes_with_its_evidence_and_its_cost(memory, site, user):
-    """For each passage its routes and scores, its record and its turn; citations lead to it."""
+    """For each passage its routes and scores, its record and its turn; citations lead to it. A search has no answer."""
     say(memory, user, "I camped at Lake Bled.", "My cat is called Miso.")
 
-    shown = site.send("/ask", query="What is Ana's cat called?", mode="recall").text
+    shown, found = (
+        site.send("/ask", query="What is Ana's cat called?", mode=mode).text for mode in ("recall", "search")
+    )
+    nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
 
     record = record_with(memory, user, "Miso")
     assert '<a href="#evidence-1">[1]</a>' in shown
@@ -278,15 +283,6 @@ def test_an_answer_comes_with_its_evidence_and_its_cost(memory, site, user):
         text in evidence for text in ("Miso", "lexical", "relevance", "score", f"/memory/records/{record.record_id}")
     )
     assert "No language model was asked." in shown
-
-
-def test_a_search_shows_evidence_alone(memory, site, user):
-    """No answer; nothing found says so."""
-    say(memory, user, "My cat is called Miso.")
-
-    found = site.send("/ask", query="What is Ana's cat called?", mode="search").text
-    nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
-
     assert "Miso" in found
     assert "<h2>Answer</h2>" not in found
     assert "nothing is remembered yet" in nothing
@@ -317,6 +313,21 @@ def test_health_counts_and_retries(memory, site, user):
     assert "a record that it covers was edited" in before
     assert "Nothing is left to do" in after
     assert memory.status(user).pending == []
+
+
+def test_health_shows_what_is_set_aside_and_tries_it_again(memory, site, user, monkeypatch):
+    """A fault of ours is no error of the page, and stands in the way of no other task."""
+    monkeypatch.setattr(Verify, "__call__", Mock(side_effect=ValueError("no digit of this fits")))
+    with pytest.raises(ValueError, match="no digit"):
+        say(memory, user, "I live in Lisbon.")
+
+    aside = site.send("/health").text
+    monkeypatch.undo()
+    done = site.send("/health").text
+
+    assert "set aside: ValueError: no digit of this fits" in aside
+    assert "is tried again with the others" in aside
+    assert "Nothing is left to do" in done
 
 
 def test_health_tells_no_client_where_checkpoints_are(memory, site, user):

@@ -1,12 +1,7 @@
 """Nobody sees or changes another's memory through the inspector, and no other site sends its forms."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import httpx
 import pytest
@@ -17,13 +12,12 @@ from starlette.testclient import TestClient
 from langgraph_engram.memory import Memory
 from langgraph_engram.server.credentials import Credentials, read_credentials
 from langgraph_engram.server.inspector.pages import OPEN_TO_ALL, PAGES, inspector_routes
-from tests.server.conftest import PATIENCE, ROOT, free_port
+from tests.server.conftest import FORM_TOKEN, serve
 
 SECRET = "Quetzalcoatl"
 CREDENTIALS = read_credentials({"ENGRAM_TOKENS": json.dumps({"of-ana": "ana", "of-eve": "eve"})})
 GUARDED = [(method, path) for method, path, handler in PAGES if handler not in OPEN_TO_ALL]
 WRITES = [path for method, path in GUARDED if method == "POST"]
-FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 @pytest.fixture(scope="module")
@@ -51,41 +45,52 @@ def everything(memory):
     return [memory.show(kind, "ana") for kind in ("turns", "records", "events", "decisions", "syntheses")]
 
 
-def attempt(client, method, path, record_id, form_token=""):
+def attempt(client, method, path, record_id, form_token="", user="ana"):
     """Ask for a page, or send its form, and name Ana's memory in every way there is."""
-    named = {"user": "ana", "tenant": "default", "record": record_id, "session": "hers"}
+    named = {"user": user, "tenant": "default", "record": record_id, "session": "hers"}
     form = {**named, "content": "Eve was here.", "query": "What is Ana's safe word?", "form_token": form_token}
     form |= {"run": "any"} | ({"session": ""} if path == "/forget" else {})
     where = f"/memory{path.format(record_id=record_id)}"
     if method == "GET":
         return client.get(where, params=named)
-    return client.post(where, params={"user": "ana"}, data=form)
+    return client.post(where, params={"user": user}, data=form)
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer unknown"}, {"Cookie": "engram_token=unknown"}])
-def test_without_a_token_there_is_nothing_to_see(method, path, headers, memory):
-    """Every page asks to sign in, and no form does anything."""
+@pytest.mark.parametrize(
+    ("credentials", "sender"),
+    [
+        (CREDENTIALS, {}),
+        (CREDENTIALS, {"Authorization": "Bearer unknown"}),
+        (CREDENTIALS, {"Cookie": "engram_token=unknown"}),
+        (Credentials(), {"client": "192.0.2.7"}),
+        (Credentials(), {"host": "rebound.example.com"}),
+        (Credentials(), {"Origin": "https://example.com"}),
+    ],
+)
+def test_a_stranger_sees_nothing(method, path, credentials, sender, memory):
+    """No form does anything, and every page asks to sign in, or turns away whoever is not this machine."""
     before = everything(memory)
-    client = browser(memory, **headers)
-    token = FORM_TOKEN.search(client.get("/memory/sign-in").text)[1]
+    client = browser(memory, credentials, **sender)
+    form = FORM_TOKEN.search(client.get("/memory/sign-in").text)
 
-    answer = attempt(client, method, path, secret_record(memory).record_id, token)
+    answer = attempt(client, method, path, secret_record(memory).record_id, form[1] if form else "")
 
     assert answer.status_code == 401
-    assert "Sign in" in answer.text
+    assert "Sign in" in answer.text or not credentials.configured
     assert SECRET not in answer.text
     assert everything(memory) == before
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_a_token_shows_its_own_memory_alone(method, path, memory):
-    """Whatever Eve's address, form or query names: she sees nothing of Ana's, and changes nothing."""
+@pytest.mark.parametrize("has_token", [False, True])
+def test_another_sees_nothing_of_ana(method, path, has_token, memory):
+    """Eve, by her token or as her address says, sees and changes nothing, whatever else address and form name."""
     before = everything(memory)
-    client = browser(memory, Authorization="Bearer of-eve")
-    token = FORM_TOKEN.search(client.get("/memory/ask").text)[1]
+    client = browser(memory, Authorization="Bearer of-eve") if has_token else browser(memory, Credentials())
+    token = FORM_TOKEN.search(client.get("/memory/ask", params={"user": "eve"}).text)[1]
 
-    answer = attempt(client, method, path, secret_record(memory).record_id, token)
+    answer = attempt(client, method, path, secret_record(memory).record_id, token, user="ana" if has_token else "eve")
 
     assert SECRET not in answer.text
     assert "Memory of <b>ana</b>" not in answer.text
@@ -170,37 +175,6 @@ def test_signing_in_and_out(memory):
     assert outside.status_code == 401
 
 
-@pytest.mark.parametrize(
-    "outside", [{"client": "192.0.2.7"}, {"host": "rebound.example.com"}, {"Origin": "https://example.com"}]
-)
-@pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_without_tokens_only_this_machine_is_served(method, path, outside, memory):
-    """Another machine, another name of this one, and another site's page are turned away."""
-    before = everything(memory)
-
-    answer = attempt(browser(memory, Credentials(), **outside), method, path, secret_record(memory).record_id)
-
-    assert answer.status_code == 401
-    assert SECRET not in answer.text
-    assert everything(memory) == before
-
-
-@pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_without_tokens_another_users_page_shows_nothing_of_ana(method, path, memory):
-    """A page is about the user that its address names, whatever ids stand in it."""
-    before = everything(memory)
-    client = browser(memory, Credentials())
-    client.get("/memory")
-    named = {"user": "eve", "record": secret_record(memory).record_id, "session": "hers"}
-    where = f"/memory{path.format(record_id=named['record'])}"
-    form = {**named, "form_token": client.cookies["engram_form"], "content": "Eve was here.", "query": "safe word?"}
-
-    answer = client.get(where, params=named) if method == "GET" else client.post(where, params=named, data=form)
-
-    assert SECRET not in answer.text
-    assert everything(memory) == before
-
-
 def test_without_tokens_a_user_is_picked(memory):
     """Nobody is guessed; a form asks who."""
     client = browser(memory, Credentials())
@@ -248,43 +222,19 @@ def test_a_form_that_is_too_large_is_refused(memory):
 
 @pytest.fixture
 def alone(tmp_path):
-    """`engram inspect` in a process of its own, once it is up: the address that it prints."""
+    """`engram inspect` in a process of its own."""
     with Memory(tmp_path / "data", "rules", encoder="hashing") as opened:
         opened.remember([{"speaker": "Ana", "text": "I play the cello."}], user_id="ana", close_session=True)
-    options = ["--user", "ana", "--port", str(free_port()), "--store", str(tmp_path / "data")]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ENGRAM_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "langgraph_engram.cli.main", "inspect", *options],
-        env={**inherited, "ENGRAM_ENCODER": "hashing", "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield when_up(process.stdout.readline().strip())
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-        process.stdout.close()
-
-
-def when_up(address):
-    """Return an address once somebody answers there."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(address)
-        except httpx.ConnectError:
-            time.sleep(0.1)
-        else:
-            return address
-    pytest.fail(f"nobody answered at {address!r} after {PATIENCE} s")
+    yield from serve(tmp_path, ["langgraph_engram.cli.main", "inspect", "--user", "ana"], page="/memory")
 
 
 @pytest.mark.timeout(300)
 def test_the_command_serves_the_pages_alone(alone):
     """It prints an address, which shows the memory; nothing else is served."""
-    shown, other = httpx.get(alone), httpx.get(alone.partition("/memory")[0] + "/threads")
+    address = alone.log.read_text().splitlines()[0].strip()
 
-    assert alone.endswith("/memory?user=ana")
+    shown, other = httpx.get(address), httpx.get(f"{alone.url}/threads")
+
+    assert address == f"{alone.url}/memory?user=ana"
     assert "cello" in shown.text
     assert other.status_code == 404

@@ -1,16 +1,13 @@
 """Nobody comes in without a token, and no attack on a server reaches another user's memory."""
 
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 
 import httpx
-import jwt
 import pytest
 from langgraph_sdk.errors import APIError, NotFoundError
 
-from tests.server.conftest import JWT_SECRET, asked, said
+from tests.server.conftest import FORM_TOKEN, asked, chat, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
@@ -91,9 +88,24 @@ def over_a_checkpoint_of(client, thread):
     ]
 
 
-ATTACKS = {
+THREATS = {
     "a name in the request": lambda eve, ana: recalled(eve, input=asked(QUESTION, **ANA_SAYS)),
     "a name in the context": lambda eve, ana: recalled(eve, input=asked(QUESTION), context=ANA),
+    "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
+    "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
+    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
+    "an assistant": lambda eve, ana: recalled_by_assistant(eve),
+    "the state behind the first step": lambda eve, ana: started_after_the_entry(eve, "identify"),
+    "a fork": lambda eve, ana: forked(eve),
+    "a command": lambda eve, ana: commanded(eve),
+    "a history that is brought along": lambda eve, ana: with_a_forged_history(eve),
+    "another's thread": lambda eve, ana: eve.threads.get(ana),
+    "another's state": lambda eve, ana: eve.threads.get_state(ana),
+    "another's history": lambda eve, ana: eve.threads.get_history(ana),
+    "another's items": lambda eve, ana: eve.store.search_items(("notes",)),
+}
+"""Attacks that reach the secret if Ana herself makes them."""
+ATTACKS = THREATS | {
     "a name in the configuration": lambda eve, ana: recalled(
         eve, input=asked(QUESTION), config={"configurable": {**ANA, "langgraph_auth_user_id": "ana"}}
     ),
@@ -103,28 +115,16 @@ ATTACKS = {
     "another thread in the configuration": lambda eve, ana: recalled(
         eve, input=asked(QUESTION), config={"configurable": {"thread_id": ana}}
     ),
-    "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
-    "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
-    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
-    "an assistant": lambda eve, ana: recalled_by_assistant(eve),
-    "the state behind the first step": lambda eve, ana: started_after_the_entry(eve, "identify"),
     "the state behind the second step": lambda eve, ana: started_after_the_entry(eve, "parse_intent"),
     "the state at the end": lambda eve, ana: started_after_the_entry(eve, "conclude"),
-    "a fork": lambda eve, ana: forked(eve),
     "a checkpoint of another": lambda eve, ana: over_a_checkpoint_of(eve, ana),
-    "a command": lambda eve, ana: commanded(eve),
-    "a history that is brought along": lambda eve, ana: with_a_forged_history(eve),
     "a request to remember": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
-    "another's thread": lambda eve, ana: eve.threads.get(ana),
-    "another's state": lambda eve, ana: eve.threads.get_state(ana),
-    "another's history": lambda eve, ana: eve.threads.get_history(ana),
     "another's runs": lambda eve, ana: eve.runs.list(ana),
     "a run on another's thread": lambda eve, ana: eve.runs.wait(ana, "recall", input=asked(QUESTION)),
     "a copy of another's thread": lambda eve, ana: eve.threads.copy(ana),
     "a change of another's thread": lambda eve, ana: eve.threads.update(ana, metadata={"owner": "eve"}),
     "a thread of the same id": lambda eve, ana: eve.threads.create(thread_id=ana, if_exists="do_nothing"),
     "threads that are searched": lambda eve, ana: eve.threads.search(metadata={"topic": "hers"}, limit=100),
-    "another's items": lambda eve, ana: eve.store.search_items(("notes",)),
     "all items": lambda eve, ana: eve.store.search_items(()),
     "items under another's name": lambda eve, ana: eve.store.search_items((label("ana"),)),
     "items under any name": lambda eve, ana: eve.store.search_items(("*", "notes")),
@@ -136,22 +136,6 @@ ATTACKS = {
     "the server's own back door": lambda eve, ana: eve.http.get(f"/internal/debug/thread/{ana}"),
     "the other event stream": lambda eve, ana: eve.http.get(f"/threads/{ana}/stream"),
 }
-THREATS = (
-    "a name in the request",
-    "a name in the context",
-    "a run without a thread",
-    "a search",
-    "an agent",
-    "an assistant",
-    "the state behind the first step",
-    "a fork",
-    "a command",
-    "a history that is brought along",
-    "another's thread",
-    "another's state",
-    "another's history",
-    "another's items",
-)
 ANA_SAYS = {**ANA, "run_id": "x"}
 
 
@@ -160,10 +144,6 @@ def label(user):
     from langgraph_engram.server.auth import store_label
 
     return store_label(Principal(user_id=user))
-
-
-def chat(text):
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 def recalled_by_assistant(client):
@@ -297,16 +277,12 @@ def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
         assert server.get(path).status_code in (404, 405)
 
 
-def signed(**claims):
-    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=5), **claims}, JWT_SECRET, algorithm="HS256")
-
-
 def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
     """A page asks to sign in; the cookie that it then gives opens pages of the inspector, and nothing else here."""
     page, named = f"{guarded.url}/memory", {"user": "ana"}
     with httpx.Client(base_url=guarded.url) as eve:
         asked = eve.get("/memory", params=named)
-        form_token = re.search(r'name="form_token" value="([^"]+)"', asked.text)[1]
+        form_token = FORM_TOKEN.search(asked.text)[1]
         eve.post("/memory/sign-in", data={"form_token": form_token, "token": "token-of-eve"})
         hers, cookie = eve.get("/memory", params=named), {"Cookie": f"engram_token={eve.cookies['engram_token']}"}
     others = [
@@ -321,11 +297,3 @@ def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
     assert "Memory of <b>eve</b>" in hers.text
     assert CODE in owner.text
     assert CODE not in asked.text + hers.text
-
-
-def test_a_json_web_token_names_its_owner(guarded, thread):
-    """`sub` is the user, `tenant` the tenant."""
-    ana, other = guarded.client(token=signed(sub="ana")), guarded.client(token=signed(sub="ana", tenant="acme"))
-
-    assert CODE in outcome_of(lambda: recalled(ana, input=asked(QUESTION)))
-    assert CODE not in outcome_of(lambda: recalled(other, input=asked(QUESTION)))

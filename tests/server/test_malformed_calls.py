@@ -9,27 +9,17 @@ pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run te
 GOOD = {"role": "user", "text": "I live in Lisbon."}
 REMEMBER = [
     {},
-    {"request": None},
     {"request": "x"},
-    {"request": {"messages": "I ski."}},
     {"request": {"messages": [GOOD, {"role": "wizard", "text": "x"}]}},
-    {"request": {"messages": [GOOD, {"role": "user"}]}},
     {"request": {"messages": [GOOD], "metadata": {"a": []}}},
-    {"request": {"messages": [GOOD], "metadata": "a=b"}},
-    {"request": {"messages": [GOOD], "session_id": 3}},
-    {"request": {"messages": [GOOD], "close_session": "perhaps"}},
     {"request": {"messages": [GOOD | {"said_at": "soon"}]}},
     {"request": {"messages": [GOOD], "colour": "red"}},
 ]
 RECALL = [
     {"request": {}},
     {"request": {"query": ""}},
-    {"request": {"query": 3}},
     {"request": {"query": "x", "budget": 0}},
-    {"request": {"query": "x", "mode": "guess"}},
     {"request": {"query": "x", "filters": {"sesion": "s"}}},
-    {"request": {"query": "x", "filters": {"day": {"$gte": "soon"}}}},
-    {"request": {"query": "x", "limit": 0}},
     {"request": {"query": "x", "as_of": "soon"}},
 ]
 RAW = [
@@ -47,16 +37,11 @@ RAW = [
 ]
 TOOLS = [
     ("remember", {}),
-    ("remember", {"messages": []}),
     ("remember", {"messages": [{"content": "I ski."}, {"role": "wizard", "content": "x"}]}),
-    ("remember", {"messages": [{"content": "I ski."}, {"content": " "}]}),
-    ("remember", {"messages": [{"content": "I ski."}], "metadata": {"a": []}}),
     ("remember", {"messages": [{"content": "I ski.", "said_at": "soon"}]}),
     ("recall", {"query": " "}),
     ("recall", {"query": "x", "filters": {"sesion": "s"}}),
     ("search", {"query": "x", "limit": 0}),
-    ("search", {"query": "x", "filters": "session=s"}),
-    ("search", {"query": "x", "filters": {"session": {"$regex": "s"}}}),
     ("zebra", {}),
 ]
 

@@ -48,10 +48,12 @@ def calling(connection, *calls):
 
 
 def test_four_small_tools_answer_in_json(guarded):
-    """What a tool takes is small, and what it answers is JSON, as data and as text."""
+    """What a tool takes is small, and what it answers is JSON; naming somebody else in an argument changes nothing."""
     tools, answers = calling(
         over_http(guarded, "toolsmith"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING)
     )
+    spoofed = {**ASKING, "user_id": "toolsmith", "tenant": "default"}
+    _, (of_another,) = calling(over_http(guarded, "eve"), ("recall", spoofed))
 
     remembered, recalled, found = (answer.structured_content for answer in answers)
     assert tools.keys() == {"remember", "recall", "search", "profile"}
@@ -63,16 +65,8 @@ def test_four_small_tools_answer_in_json(guarded):
     assert "Miso" in recalled["answer"]
     assert "Miso" in found["evidence"][0]["text"]
     assert [json.loads(answer.content[0].text) for answer in answers] == [remembered, recalled, found]
-
-
-def test_nobody_is_told_of_another(guarded):
-    """An argument that names somebody else changes nothing."""
-    calling(over_http(guarded, "toolsmith"), ("remember", TELLING))
-
-    _, answers = calling(over_http(guarded, "eve"), ("recall", {**ASKING, "user_id": "toolsmith", "tenant": "default"}))
-
-    assert answers[0].structured_content["verdict"] == "absent"
-    assert "Miso" not in answers[0].content[0].text
+    assert of_another.structured_content["verdict"] == "absent"
+    assert "Miso" not in of_another.content[0].text
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])

@@ -11,7 +11,7 @@ from langgraph_sdk import Auth
 from langgraph_engram.cli.main import run
 from langgraph_engram.memory import Memory
 from langgraph_engram.server import auth
-from tests.server.conftest import PATIENCE, PRINCIPALS, asked, said
+from tests.server.conftest import PATIENCE, PRINCIPALS, asked, chat, said
 from tests.server.test_mcp import calling, over_http
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
@@ -34,10 +34,9 @@ def tell(server, number):
     client, text = server.client(str(number)), {way: f"My {way} code is {code(way, number)}." for way in WAYS}
     thread = client.threads.create()["thread_id"]
     client.runs.wait(thread, "remember", input=said(text["rest"], session="rest"))
-    client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": text["own"]}]})
+    client.runs.wait(thread, "agent", input=chat(text["own"]))
     client.store.put_item(("notes",), "code", {"text": code("item", number)})
-    messages = [{"role": "user", "content": text["mcp"]}]
-    calling(over_http(server, str(number)), ("remember", {"messages": messages, "session_id": "mcp"}))
+    calling(over_http(server, str(number)), ("remember", {**chat(text["mcp"]), "session_id": "mcp"}))
     told = {way: said(text[way], session=way) for way in WAYS}
     crons = [
         client.crons.create_for_thread(thread, "remember", schedule=EVERY_SECOND, input=told["thread"]),
@@ -62,6 +61,7 @@ def seen(server, number):
         "MCP": answer.content[0].text,
         "runs": json.dumps(client.runs.wait(None, "recall", input=asked(query, mode="search", limit=50))),
         "store": json.dumps(client.store.search_items(())),
+        "agent": json.dumps(client.runs.wait(None, "agent", input=chat(query))),
         "threads": json.dumps([client.threads.search(limit=100), client.crons.search(limit=100)]),
     }
     return {"page": on_page(server, number), **{place: codes_in(text) for place, text in places.items()}}
@@ -79,8 +79,10 @@ def test_whoever_looks_sees_their_own_alone(guarded):
         for cron in crons[number]:
             guarded.client(str(number)).crons.delete(cron)
 
-    for number in numbers:
-        found = seen(guarded, number)
+    with ThreadPoolExecutor(8) as pool:
+        looked = list(pool.map(lambda number: seen(guarded, number), numbers))
+
+    for number, found in zip(numbers, looked, strict=True):
         assert found["page"] == {(way, number) for way in WAYS}
         assert found["store"] == {("item", number)}
         assert {owner for codes in found.values() for _, owner in codes} == {number}
@@ -104,7 +106,7 @@ def test_who_is_forgotten_is_forgotten_alone(gone, tmp_path, capsys, monkeypatch
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
     with Memory(tmp_path, "rules", encoder="hashing") as memory:
         for number, (tenant, user) in enumerate(PRINCIPALS):
-            memory.remember([{"role": "user", "content": f"My code is {number}."}], user_id=user, tenant=tenant)
+            memory.remember(chat(f"My code is {number}.")["messages"], user_id=user, tenant=tenant)
 
     assert run(["forget", "--user", gone[1], "--tenant", gone[0], "--yes", "--store", str(tmp_path)]) == 0
 

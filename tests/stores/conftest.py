@@ -1,21 +1,20 @@
 """Fixtures: stores at each location, scopes of their own, and one commit that holds something of every kind."""
 
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.rows import Rows
 from tests.conftest import NOON
+from tests.server.conftest import free_port, wait_until_up
 
 StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
 
@@ -31,17 +30,14 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
     processes: list[subprocess.Popen[bytes]] = []
 
     def start() -> tuple[str, "subprocess.Popen[bytes]"]:
-        folder = tmp_path_factory.mktemp("server")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        folder, url = tmp_path_factory.mktemp("server"), f"http://127.0.0.1:{(port := free_port())}"
         command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", str(folder), "--host", "127.0.0.1"]
-        process = subprocess.Popen(
-            [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        log = folder / "log.txt"
+        with log.open("w") as out:
+            process = subprocess.Popen([*command, "--port", str(port)], stdout=out, stderr=subprocess.STDOUT)
         processes.append(process)
-        wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat", process)
-        return f"http://127.0.0.1:{port}", process
+        wait_until_up(process, f"{url}/api/v2/heartbeat", log)
+        return url, process
 
     yield start
     for process in processes:
@@ -53,18 +49,6 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
 def server(start_server: StartServer) -> str:
     """The URL of a Chroma server that the tests of a file share."""
     return start_server()[0]
-
-
-def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    for _ in range(300):
-        assert process.poll() is None, "the Chroma server did not start"
-        try:
-            httpx.get(url, timeout=1).raise_for_status()
-        except httpx.HTTPError:
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError("the Chroma server does not answer")
 
 
 @pytest.fixture(params=["folder", "server"])
@@ -80,6 +64,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, encoder: HashingEncode
     opened = open_store(location or request.getfixturevalue("server"), encoder)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def read_rows(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
+    """The scopes whose rows were read from the store, and not from a snapshot."""
+    read: list[Scope] = []
+    original = Rows.read
+
+    def counted(self: Rows, scope: Scope) -> object:
+        read.append(scope)
+        return original(self, scope)
+
+    monkeypatch.setattr(Rows, "read", counted)
+    return read
 
 
 @pytest.fixture

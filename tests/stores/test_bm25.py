@@ -37,24 +37,6 @@ def expected(documents, query):
     return Reference(documents, k1=K1, b=B).get_scores(query)
 
 
-@given(documents=DOCUMENTS, terms=st.sets(TERMS))
-def test_matching_terms_are_counted(documents, terms):
-    """Each term counts once, however often a document repeats it."""
-    counts = BM25Index(documents).count_matches(terms)
-
-    assert counts.tolist() == [len(terms.intersection(document)) for document in documents]
-
-
-@given(documents=DOCUMENTS, more=DOCUMENTS, term=TERMS)
-def test_documents_that_contain_a_term_are_counted(documents, more, term):
-    """In each version its own, a term that another one brought among them."""
-    first = BM25Index(documents)
-    second = first.extended(more)
-
-    for index, held in ((first, documents), (second, documents + more)):
-        assert index.document_frequency(term) == sum(term in document for document in held)
-
-
 @settings(max_examples=60)
 @given(
     batches=st.lists(DOCUMENTS, max_size=4),
@@ -89,21 +71,22 @@ def test_versions_are_independent(first, second, third, query):
         assert lexical.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
 
 
-@given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8))
-def test_the_terms_of_a_document_are_known(first, second, change):
-    """After it was added or replaced, and in an index that was restored."""
+@given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8), terms=st.sets(TERMS))
+def test_the_terms_of_a_document_are_known(first, second, change, terms):
+    """Before and after some were added or replaced, and in an index that was restored; each counts once a document."""
     documents = [*first, *second]
-    index = BM25Index(first).extended(second)
+    before = BM25Index(first)
+    index = before.extended(second)
     if documents:
         index = index.replaced([0], [change])
         documents[0] = change
 
     again = BM25Index.restored(index.names, index.postings(), len(index))
 
-    for lexical in (index, again):
-        assert lexical.contains(range(len(documents)), "abc").tolist() == [
-            [term in document for term in "abc"] for document in documents
-        ]
-        assert set(lexical.terms_in_more_than(1)) == {
-            term for term in "abcdefgh" if sum(term in document for document in documents) > 1
-        }
+    for lexical, held in ((before, first), (index, documents), (again, documents)):
+        found = [[term in document for term in "abcdefgh"] for document in held]
+        frequencies = dict(zip("abcdefgh", map(sum, zip(*found, strict=True)), strict=False))
+        assert lexical.contains(range(len(held)), "abcdefgh").tolist() == found
+        assert {term: lexical.document_frequency(term) for term in frequencies} == frequencies
+        assert set(lexical.terms_in_more_than(1)) == {term for term, count in frequencies.items() if count > 1}
+        assert lexical.count_matches(terms).tolist() == [len(terms.intersection(document)) for document in held]

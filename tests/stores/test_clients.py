@@ -10,29 +10,21 @@ from langgraph_engram.stores.folders import open_store
 ANA = Scope(user_id="ana")
 
 
-def test_a_store_that_is_opened_after_another_is_empty(encoder, turn):
-    """A closed store leaves nothing to the next one."""
-    first = open_store("memory:", encoder)
-    first.commit(ANA, Changes(turns=[turn(0, "Ana keeps bees.")]))
-    first.close()
-    second = open_store("memory:", encoder)
-
-    assert not len(second.index(ANA).turns)
-    assert not second.contains_text("bees")
-    assert list(second.rows(ANA)) == []
-    second.close()
-
-
-def test_stores_that_are_open_at_once_share_nothing(encoder, turn):
-    """Each has a database of its own, and closing one leaves the other as it is."""
+def test_stores_share_nothing(encoder, turn):
+    """Neither those that are open at once nor one that is opened after another; closing one leaves the others."""
     first, second = open_store("memory:", encoder), open_store("memory:", encoder)
     first.commit(ANA, Changes(turns=[turn(0, "Ana keeps bees.")]))
-
     assert not len(second.index(ANA).turns)
     first.close()
     second.commit(ANA, Changes(turns=[turn(0, "Ana skis.")]))
+    third = open_store("memory:", encoder)
+
     assert [turn.text for turn in second.index(ANA).turns.items] == ["Ana skis."]
+    assert not len(third.index(ANA).turns)
+    assert not third.contains_text("bees")
+    assert list(third.rows(ANA)) == []
     second.close()
+    third.close()
 
 
 def test_stores_that_are_closed_hold_nothing_of_chroma(encoder, turn):

@@ -9,6 +9,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import PENDING_TASKS, TURNS
+from tests.conftest import NOON
 
 SEARCHABLE = ("turns", "events", "boundaries", "records", "syntheses")
 
@@ -25,11 +26,17 @@ def given(changes):
 
 
 def test_what_is_written_is_read_field_for_field(store, scope, everything):
-    """A fresh index holds what was committed, with one unit vector an item."""
+    """With one unit vector an item; the same commit again, in the index or not, and an empty one change nothing."""
+    store.commit(scope, Changes())
+    assert set(map(len, held(store, scope).values())) == {0}
+    store.drop_index(scope)
+    store.commit(scope, everything)
     store.commit(scope, everything)
 
     index = store.index(scope)
 
+    assert held(store, scope) == given(everything)
+    store.commit(scope, everything)
     assert held(store, scope) == given(everything)
     for name in SEARCHABLE:
         lengths = np.linalg.norm(getattr(index, name).vectors, axis=1)
@@ -49,16 +56,6 @@ def test_an_index_handed_out_stays_as_it_is(store, scope, everything, turn):
     assert len(store.index(scope).turns) == 4
 
 
-def test_committing_twice_changes_nothing(store, scope, everything):
-    """The same commit again, in the index or not, leaves everything as it was."""
-    store.commit(scope, everything)
-    store.index(scope)
-
-    store.commit(scope, everything)
-
-    assert held(store, scope) == given(everything)
-
-
 def test_scopes_are_apart(store, everything, turn):
     """The same ids in two scopes are two items, and no scope sees another's."""
     ana, ben = Scope(tenant="acme", user_id="ana"), Scope(user_id="ana", tenant="acme", agent_id="bot")
@@ -69,24 +66,6 @@ def test_scopes_are_apart(store, everything, turn):
     assert held(store, ana) == given(everything)
     assert [turn.text for turn in store.index(ben).turns.items] == ["Ben's own"]
     assert len(store.index(Scope(user_id="nobody")).turns) == 0
-
-
-def test_a_changed_record_replaces_the_stored_one(store, scope, everything):
-    """A record's status changes in place; a field that becomes unknown is unknown when it is read."""
-    store.commit(scope, everything)
-    first = everything.records[0].model_copy(update={"status": "superseded", "event_start": None, "keywords": []})
-
-    store.commit(scope, Changes(changed=[first]))
-
-    assert store.index(scope).records.items == [first, everything.records[1]]
-    assert store.index(scope).records.active.tolist() == [False, True]
-
-
-def test_of_two_items_with_one_id_the_last_counts(store, scope, turn):
-    """A commit may name an item twice."""
-    store.commit(scope, Changes(turns=[turn(0, "first"), turn(0, "last")]))
-
-    assert [turn.text for turn in store.index(scope).turns.items] == ["last"]
 
 
 def test_a_task_is_completed_with_what_is_written(store, scope, everything, turn):
@@ -129,7 +108,10 @@ def test_what_is_removed_is_gone(store, scope, everything, turn):
         store.commit(each, everything)
         store.index(each)
 
-    store.commit(scope, Changes(turns=[turn(3)], removed={"records": ["r0", "r9"], "turns": ["t0"]}))
+    store.commit(scope, Changes(turns=[turn(4, f"The word is {scope.user_id}.")]))
+    found = store.contains_text(f"The word is {scope.user_id}.")
+
+    store.commit(scope, Changes(turns=[turn(3)], removed={"records": ["r0", "r9"], "turns": ["t0", "t4"]}))
 
     index = store.index(scope)
     assert [turn.turn_id for turn in index.turns.items] == ["t1", "t2", "t3"]
@@ -140,15 +122,6 @@ def test_what_is_removed_is_gone(store, scope, everything, turn):
     assert ids == {"t1", "t2", "t3", "r1"}
     assert any("Ana swims." in texts for _, texts in rows)
     assert held(store, other) == given(everything)
-
-
-def test_a_text_is_found_in_any_scope(store, scope, turn):
-    """Until it is removed."""
-    store.commit(scope, Changes(turns=[turn(0, f"The word is {scope.user_id}.")]))
-    found = store.contains_text(f"The word is {scope.user_id}.")
-
-    store.commit(scope, Changes(removed={"turns": ["t0"]}))
-
     assert found
     assert not store.contains_text(f"The word is {scope.user_id}.")
 
@@ -181,13 +154,6 @@ def test_half_a_character_is_refused(store, scope, turn):
     assert len(store.index(scope).turns) == 1
 
 
-def test_an_empty_commit_is_harmless(store, scope):
-    """Nothing to write is no error."""
-    store.commit(scope, Changes())
-
-    assert set(map(len, held(store, scope).values())) == {0}
-
-
 def test_an_index_is_handed_out_again_by_its_revision(store, scope, turn):
     """What a run began on is there after further commits, and gone with what is removed: then it is the present one."""
     store.commit(scope, Changes(turns=[turn(0)]))
@@ -202,25 +168,18 @@ def test_an_index_is_handed_out_again_by_its_revision(store, scope, turn):
     assert removed.turns.ids() == ["t1"]
 
 
-def test_using_a_closed_store_is_an_error(store, scope):
-    """Closing twice is harmless."""
+def test_using_a_closed_store_is_an_error(store, scope, turn):
+    """Closing twice is harmless; who is reading a page or the next one is told as well."""
+    store.commit(scope, Changes(turns=[turn(0), turn(1)]))
+    turns, rows = store.items(scope, TURNS), store.rows(scope)
+    assert (next(turns).turn_id, next(rows)[0]) == ("t0", "turns")
+
     store.close()
     store.close()
 
     for use in (store.index, store.pending_tasks, store.drop_index, lambda _: store.scopes()):
         with pytest.raises(StoreError, match="closed"):
             use(scope)
-
-
-def test_a_store_may_be_closed_while_it_is_read(store, scope, turn):
-    """Who reads on, from a page that is held already or another, is told so."""
-    store.commit(scope, Changes(turns=[turn(0), turn(1)]))
-    turns, rows = store.items(scope, TURNS), store.rows(scope)
-    assert next(turns).turn_id == "t0"
-    assert next(rows)[0] == "turns"
-
-    store.close()
-
     for left in (turns, rows):
         with pytest.raises(StoreError, match="closed"):
             next(left)
@@ -259,9 +218,11 @@ def test_more_than_one_page_is_read_whole(durable, encoder, scope, turn):
 
 
 def test_another_encoder_is_refused(durable, encoder, scope, everything):
-    """The error names both encoders, and the store is as it was."""
+    """Open or not; the error names both encoders, nothing is held open, and the store is as it was."""
     store = open_store(durable, encoder)
     store.commit(scope, everything)
+    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
+        open_store(durable, HashingEncoder(32))
     store.close()
 
     with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
@@ -318,12 +279,20 @@ def test_an_open_event_is_found_by_its_topics(scope, event):
     assert (closed == HashingEncoder().encode(["a tent; rain (lake)"])[0]).all()
 
 
-def test_equal_ids_of_two_kinds_are_two_rows_and_a_changed_record_is_written_last(store, scope, turn, record):
-    """A record may be called as a turn is, and be new and changed in one commit."""
-    said, new = turn(0), record(0, record_id=turn(0).turn_id)
-    marked = new.model_copy(update={"status": "merged"})
+def test_equal_ids_of_two_kinds_are_two_rows_and_of_one_kind_the_last_counts(store, scope, turn, record):
+    """A record may be called as a turn is, and be new and changed in one commit; a commit may name a turn twice.
 
-    store.commit(scope, Changes(turns=[said], records=[new], changed=[marked]))
+    A field that becomes unknown is unknown when it is read.
+    """
+    said, new = turn(0, "last"), record(0, record_id=turn(0).turn_id, event_start=NOON, keywords=["lake"])
+    merged = new.model_copy(update={"status": "merged", "event_start": None, "keywords": []})
+
+    store.commit(scope, Changes(turns=[turn(0, "first"), said], records=[new], changed=[merged]))
+    store.commit(scope, Changes(records=[record(1)]))
+    index = store.index(scope)
     store.drop_index(scope)
 
-    assert (store.index(scope).turns.items, store.index(scope).records.items) == ([said], [marked])
+    for held_index in (index, store.index(scope)):
+        assert held_index.turns.items == [said]
+        assert held_index.records.items == [merged, record(1)]
+        assert held_index.records.active.tolist() == [False, True]

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
+from langgraph_engram.errors import EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
@@ -18,11 +20,9 @@ PREAMBLE = """
 import sys
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import StoreLocked
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores import chroma
 from langgraph_engram.stores.base import Changes
 """
 
@@ -55,13 +55,14 @@ def test_a_second_process_is_refused_at_once(tmp_path, encoder):
 
 
 def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
-    """Every commit that returned is there, whole, and the folder can be had at once."""
+    """Every commit and every item that returned is there, whole, and the folder can be had at once."""
     script = """
-        store = open_store(sys.argv[1], HashingEncoder(64))
+        store, items = open_store(sys.argv[1], HashingEncoder(64)), EngramStore(sys.argv[1], encoder="hashing")
         for number in range(10_000):
             turns = [Turn(turn_id=f"{number}-{seq}", session_id=str(number), seq=seq, role="user", speaker="Ana",
                           text=f"turn {number} {seq}") for seq in range(5)]
             store.commit(Scope(user_id="ana"), Changes(turns=turns))
+            items.put(("a", str(number % 3)), str(number), {"n": number})
             print(number, flush=True)
     """
     process = python(script, tmp_path / "store")
@@ -71,13 +72,16 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
     acknowledged += process.stdout.read().splitlines(keepends=True)
     process.communicate()
 
+    with EngramStore(tmp_path / "store", encoder="hashing") as items:
+        found = {item.key: item.score for item in items.search((), query="any", limit=100_000)}
     store = open_store(tmp_path / "store", encoder)
     index = store.index(Scope(user_id="ana"))
 
-    complete = [line for line in acknowledged if line.endswith("\n")]
+    complete = [line.strip() for line in acknowledged if line.endswith("\n")]
     assert len(complete) >= 12
-    for line in complete:
-        assert [turn.seq for turn in index.session_turns(line.strip())] == [0, 1, 2, 3, 4]
+    for number in complete:
+        assert [turn.seq for turn in index.session_turns(number)] == [0, 1, 2, 3, 4]
+        assert found[number] is not None
     assert len(index.turns.vectors) == len(index.turns)
     store.close()
 
@@ -95,18 +99,6 @@ def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
     with pytest.raises(StoreError, match="closed"):
         first.index(scope)
     second.close()
-
-
-def test_openers_in_one_process_use_one_encoder(tmp_path, encoder):
-    """A second encoder is refused, and holds nothing open."""
-    store = open_store(tmp_path / "store", encoder)
-
-    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
-        open_store(tmp_path / "store", HashingEncoder(32))
-
-    store.close()
-    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
-        open_store(tmp_path / "store", HashingEncoder(32))
 
 
 def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
@@ -159,12 +151,19 @@ def test_an_opening_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_store_is_an_error(tmp_path, encoder):
-    """It is an error of ours, and the lock is released."""
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_damaged_store_is_an_error(tmp_path, encoder, scope, turn, monkeypatch, is_written):
+    """It is an error of ours, at once though a snapshot is beside it, and the lock is released."""
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
+    if is_written:
+        store = open_store(tmp_path, encoder)
+        store.commit(scope, Changes(turns=[turn(0)]))
+        store.index(scope)
+        store.close()
     (tmp_path / "chroma.sqlite3").write_text("this is no database, but it is long enough to look like one" * 20)
 
     for _ in range(2):
-        with pytest.raises(StoreError) as caught:
+        with pytest.raises(StoreError, match="damaged") as caught:
             open_store(tmp_path, encoder)
         assert not isinstance(caught.value, StoreLocked)
 

@@ -31,24 +31,19 @@ def test_an_empty_index_scores_nothing():
     assert index.active.shape == index.event_start.shape == (0,)
 
 
-def test_replacing_changes_text_and_vector_in_place(turn):
-    """The old text is no longer found."""
-    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"))
-
-    index = with_items(index, turn(0, "soup"))
-
-    assert [item.text for item in index.items] == ["soup", "camping"]
-    assert index.bm25(["piano"]).tolist() == [0, 0]
-    assert index.bm25(["soup"])[0] > 0
-    assert index.vectors[0] == pytest.approx(ENCODER.encode(["Ana: soup"])[0])
-
-
 def test_records_are_found_by_their_keywords(record):
     """Keywords count beside the text."""
     index = with_items(RecordIndex(RECORDS), record(0, keywords=["tent"]), record(1))
 
     assert index.bm25(["tent"])[0] > 0
     assert index.bm25(["tent"])[1] == 0
+
+
+def test_an_unknown_time_is_no_number(record):
+    """A record may say neither when it was mentioned nor when its event was."""
+    index = with_items(RecordIndex(RECORDS), record(0), record(1, mentioned_at=None))
+
+    assert np.isnan([index.mentioned_at, index.event_end]).tolist() == [[False, True], [True, True]]
 
 
 def test_order_is_time_then_session_then_id(turn):
@@ -67,16 +62,6 @@ def test_order_is_time_then_session_then_id(turn):
     assert [index.items[at].turn_id for at in index.order()] == ["unknown", "early", "late", "other", "a", "b"]
 
 
-def test_turns_follow_one_another_within_a_session(turn):
-    """Those of sessions that interleave in time do not."""
-    index = with_items(
-        TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
-    )
-
-    assert index.following.tolist() == [-1, 0, 3, -1]
-    assert TurnIndex(TURNS).following.tolist() == []
-
-
 @pytest.mark.parametrize(
     ("ask", "first"), [(TurnIndex.order, 0), (lambda index: index.places, 3)], ids=["order", "row"]
 )
@@ -91,19 +76,6 @@ def test_many_threads_may_ask_at_once(turn, ask, first):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask_together, range(4))) == [list(range(first, first + 2_000))] * 4
-
-
-def test_columns_of_records(record):
-    """Status and seconds in the order of items; nan for what is unknown."""
-    start = datetime(1970, 1, 1, 0, 1)
-    index = with_items(
-        RecordIndex(RECORDS), record(0, event_start=start, status="merged"), record(1, mentioned_at=None)
-    )
-
-    assert index.active.tolist() == [False, True]
-    assert index.event_start.tolist() == pytest.approx([60, np.nan], nan_ok=True)
-    assert np.isnan(index.mentioned_at).tolist() == [False, True]
-    assert np.isnan(index.event_end).all()
 
 
 def test_a_place_is_found_by_its_words(record):

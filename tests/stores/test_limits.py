@@ -1,15 +1,17 @@
 """A store holds in memory what its settings have room for, and finds the same whatever they say."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from weakref import ref
 
 import pytest
 
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores import index_cache, snapshots
+from langgraph_engram.stores import index, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.rows import Rows
+from langgraph_engram.stores.index import IndexCache, ScopeIndex
 
 SCOPES = [Scope(user_id=name) for name in ("ana", "ben", "cem", "dan", "eve", "fay")]
 
@@ -27,7 +29,7 @@ def test_without_room_one_scope_is_held_and_nothing_is_lost(
     tmp_path, encoder, changes, turn, monkeypatch, location, most_scopes, memory_mb
 ):
     """The index of the scope used before is freed, and comes back with what was committed."""
-    monkeypatch.setattr(index_cache, "MAX_SCOPES", most_scopes)
+    monkeypatch.setattr(index, "MAX_SCOPES", most_scopes)
     place = location if location == "memory:" else tmp_path / location
     store = open_store(place, encoder, settings=StorageSettings(memory_limit_mb=memory_mb))
     for scope in SCOPES:
@@ -62,21 +64,37 @@ def test_scopes_in_memory_keep_to_the_limit(tmp_path, encoder, changes):
     store.close()
 
 
-def test_a_scope_that_left_is_read_from_its_snapshot(tmp_path, encoder, changes, turn, monkeypatch):
+def test_many_threads_may_use_indexes_at_once():
+    """Who looks whether there is room is not disturbed by who takes another scope's index."""
+    cache, interval = IndexCache(512), sys.getswitchinterval()
+    for scope in SCOPES:
+        cache.put(scope, ScopeIndex())
+
+    def use(first):
+        held = [cache.get(SCOPES[(first + number) % len(SCOPES)]) for number in range(5_000) if not cache.is_over_limit]
+        return all(held)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(use, range(4))) == [True] * 4
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_scope_that_left_is_read_from_its_snapshot(tmp_path, encoder, changes, turn, monkeypatch, read_rows):
     """It is written when the scope leaves, is as new as its rows, and is gone once something is forgotten."""
     monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
-    read, original = [], Rows.read
-    monkeypatch.setattr(Rows, "read", lambda self, scope: read.append(scope) or original(self, scope))
     ana, ben = SCOPES[:2]
     store = open_store(tmp_path / "store", encoder, settings=StorageSettings(memory_limit_mb=0))
     store.index(ana)
     store.commit(ana, changes)
     store.index(ben)
-    read.clear()
+    read_rows.clear()
 
     back = store.index(ana)
 
-    assert (read, len(back.turns), len(back.records)) == ([], 100, 100)
+    assert (read_rows, len(back.turns), len(back.records)) == ([], 100, 100)
     store.commit(ana, Changes(turns=[turn(200, "And a fig.")]))
     store.index(ben)
     assert store.index(ana).turns.get("t200").text == "And a fig."

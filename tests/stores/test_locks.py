@@ -1,6 +1,7 @@
 """One writer a scope, whoever shares the store; a lock is released with its block and leaves nothing behind."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -63,17 +64,17 @@ def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):
         store.close()
 
 
-def test_all_who_use_a_server_in_this_process_share_its_locks():
-    """The URL names the server; its locks are dropped with the last user."""
-    first, second = server_locks("http://localhost:8000"), server_locks("http://localhost:8000/")
+@pytest.mark.parametrize(
+    ("locks_of", "own", "same", "other"),
+    [
+        (server_locks, "http://localhost:8000", "http://localhost:8000/", "http://localhost:8001"),
+        (writes_to, Path("a"), Path("a"), None),
+        (writes_to, None, Path("b"), None),
+    ],
+)
+def test_all_who_use_one_place_in_this_process_share_its_locks(locks_of, own, same, other):
+    """The URL names a server; what one blanks in a folder, another may be writing; stores in memory share nothing."""
+    first, second, third = locks_of(own), locks_of(same), locks_of(other)
 
-    assert first is second
-    assert server_locks("http://localhost:8001") is not first
-
-
-def test_all_parts_of_a_folder_take_turns(tmp_path):
-    """What one blanks in Chroma's files, another may be writing; stores without a folder have nothing in common."""
-    first, second = writes_to(tmp_path), writes_to(tmp_path)
-
-    assert first is second
-    assert writes_to(None) is not writes_to(None)
+    assert (first is second) is (own is not None)
+    assert third is not first

@@ -1,33 +1,16 @@
 """A store on a server: several processes at once, each sees what the others wrote."""
 
-import subprocess
-import sys
 import time
 
 import pytest
 
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.formats.export import export_file, load_file
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.pending import pending_task
 from langgraph_engram.stores import rows
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
-
-OTHER_PROCESS = """
-import sys
-from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores import rows
-from langgraph_engram.stores.base import Changes
-store = open_store(sys.argv[1], HashingEncoder(64))
-turn = Turn(turn_id="theirs", session_id="s1", seq=0, role="user", speaker="Ben", text="Hello")
-store.commit(Scope(user_id=sys.argv[2]), Changes(turns=[turn]))
-store.close()
-"""
 
 
 @pytest.fixture
@@ -43,20 +26,11 @@ def ids(store, scope):
     return [turn.turn_id for turn in store.index(scope).turns.items]
 
 
-def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
-    """An index that was loaded before is loaded again."""
-    store = open_store(server, encoder)
-    store.commit(scope, Changes(turns=[turn(0)]))
-    assert ids(store, scope) == ["t0"]
-
-    subprocess.run([sys.executable, "-c", OTHER_PROCESS, server, scope.user_id], check=True, timeout=60)
-
-    assert ids(store, scope) == ["t0", "theirs"]
-    store.close()
-
-
 def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
-    """Neither is it read from an index that was loaded before, nor does a commit after that bring it back."""
+    """Neither is it read from an index that was loaded before, nor does a commit after that bring it back.
+
+    What stays when everything is removed, so that other processes see it, holds no name.
+    """
     first, second = pair
     second.commit(scope, Changes(turns=[turn(0), turn(1)]))
     assert ids(first, scope) == ids(second, scope) == ["t0", "t1"]
@@ -65,6 +39,9 @@ def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
 
     assert ids(second, scope) == ["t1"]
     first.commit(scope, Changes(removed={"turns": ["t1"]}))
+    rows = first._rows.root.get(include=["metadatas"])
+    assert rows["ids"]
+    assert scope.user_id not in str(rows)
     second.commit(scope, Changes(turns=[turn(2)]))
     assert ids(first, scope) == ids(second, scope) == ["t2"]
 
@@ -81,20 +58,8 @@ def test_pending_tasks_are_those_that_are_left(pair, scope, turn):
     assert second.pending_tasks(scope) == mine[1:]
 
 
-def test_no_revision_names_the_user(pair, scope, turn):
-    """What stays when everything else is removed, so that other processes see it, holds no name."""
-    first, _ = pair
-    first.commit(scope, Changes(turns=[turn(0)]))
-
-    first.commit(scope, Changes(removed={"turns": ["t0"]}))
-
-    rows = first._rows.root.get(include=["metadatas"])
-    assert rows["ids"]
-    assert scope.user_id not in str(rows)
-
-
 def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
-    """A store that has an index and commits after another did has both commits."""
+    """A store that has an index and commits after another did has both commits; what is current is not read again."""
     first, second = pair
     assert ids(first, scope) == ids(second, scope) == []
 
@@ -102,14 +67,6 @@ def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
     second.commit(scope, Changes(turns=[turn(1)]))
 
     assert ids(first, scope) == ids(second, scope) == ["t0", "t1"]
-
-
-def test_an_index_that_is_up_to_date_is_not_loaded_again(pair, scope, turn):
-    """Reading compares revisions."""
-    first, _ = pair
-    first.index(scope)
-    first.commit(scope, Changes(turns=[turn(0)]))
-
     assert first.index(scope) is first.index(scope)
 
 
@@ -136,19 +93,26 @@ def test_no_server_is_an_error(encoder):
 
 
 def test_a_server_that_dies_is_an_error(encoder, scope, turn, start_server):
-    """Reading and writing say that it does not answer; nothing hangs."""
+    """Reading and writing memories or items of LangGraph's store say that it does not answer; nothing hangs."""
     url, process = start_server()
-    store = open_store(url, encoder)
+    store, items = open_store(url, encoder), EngramStore(url, index=False)
+    items.put(("a",), "k", {})
     store.commit(scope, Changes(turns=[turn(0)]))
     assert ids(store, scope) == ["t0"]
     process.kill()
     process.wait()
 
-    for use in (store.index, store.pending_tasks, lambda scope: store.commit(scope, Changes(turns=[turn(1)]))):
+    for use in (
+        lambda: store.index(scope),
+        lambda: store.pending_tasks(scope),
+        lambda: store.commit(scope, Changes(turns=[turn(1)])),
+        lambda: items.get(("a",), "k"),
+        lambda: items.put(("a",), "k", {}),
+    ):
         with pytest.raises(StoreUnreachable, match="chroma run --path"):
-            use(scope)
-
+            use()
     store.close()
+    items.close()
 
 
 @pytest.mark.parametrize("location", ["ftp://localhost", "http://", "http://host:port", ""])
@@ -169,17 +133,3 @@ def test_trouble_that_may_pass_is_distinguished(raised, expected):
         raise getattr(chromadb.errors, raised)("it broke")
 
     assert isinstance(caught.value, StoreFailed) == expected
-
-
-def test_what_a_folder_exported_loads_on_a_server_and_is_exported_as_it_was(server, tmp_path, scope, everything):
-    """With another encoder, and every kind."""
-    folder, remote = open_store(tmp_path / "store", HashingEncoder(8)), open_store(server, HashingEncoder(64))
-    folder.commit(scope, everything)
-    export_file(folder, tmp_path / "one.jsonl", scope)
-
-    load_file(remote, tmp_path / "one.jsonl")
-    export_file(remote, tmp_path / "two.jsonl", scope)
-
-    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-    folder.close()
-    remote.close()

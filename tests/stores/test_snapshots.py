@@ -3,19 +3,16 @@
 import errno
 import os
 import shutil
-from datetime import timedelta
 
 import numpy as np
 import pytest
 
-from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores import folders, snapshots
+from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.kinds import SEARCHABLE
-from langgraph_engram.stores.rows import Rows
 
 SCOPE = Scope(user_id="ana")
 SECRET = "The key is under the Vesperine pot."
@@ -24,20 +21,6 @@ SECRET = "The key is under the Vesperine pot."
 @pytest.fixture(autouse=True)
 def _small_scopes_too(monkeypatch):
     monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
-
-
-@pytest.fixture
-def read_rows(monkeypatch):
-    """The scopes whose rows were read from the store."""
-    read = []
-    original = Rows.read
-
-    def counted(self, scope):
-        read.append(scope)
-        return original(self, scope)
-
-    monkeypatch.setattr(Rows, "read", counted)
-    return read
 
 
 @pytest.fixture
@@ -57,7 +40,7 @@ def files(folder):
     return sorted((folder / snapshots.FOLDER).glob("*.npz"))
 
 
-def test_an_index_is_restored_as_it_was(folder, changes, encoder, read_rows):
+def test_an_index_is_restored_as_it_was(folder, changes, encoder, turn, read_rows):
     """Items, vectors, order, terms and columns; and it grows as any other."""
     store = open_store(folder, encoder)
     store.commit(SCOPE, changes)
@@ -77,16 +60,10 @@ def test_an_index_is_restored_as_it_was(folder, changes, encoder, read_rows):
         assert new.order().tolist() == old.order().tolist()
         assert new.bm25(["tree", "oslo"]).tolist() == old.bm25(["tree", "oslo"]).tolist()
     assert after.records.mentioned_at.tolist() == before.records.mentioned_at.tolist()
-    later = changes.turns[-1].model_copy(
-        update={"turn_id": "later", "seq": 9, "said_at": changes.turns[-1].said_at + timedelta(days=1)}
-    )
-    store.commit(SCOPE, Changes(turns=[later], changed=[changes.records[0].model_copy(update={"status": "archived"})]))
+    archived = changes.records[0].model_copy(update={"status": "archived"})
+    store.commit(SCOPE, Changes(turns=[turn(9)], changed=[archived]))
     grown = store.index(SCOPE)
-    assert (len(grown.turns), grown.turns.order()[-1], grown.records.active.tolist()) == (
-        5,
-        4,
-        [False, True, True, True],
-    )
+    assert (grown.turns.order().tolist(), grown.records.active.tolist()) == ([0, 1, 2, 3, 4], [False] + [True] * 3)
     store.close()
 
 
@@ -169,36 +146,6 @@ def test_a_store_that_was_written_to_and_not_closed_leaves_no_current_snapshot(f
     assert stamp.exists()
 
 
-@pytest.fixture
-def opened(monkeypatch):
-    """The folders of which Chroma was opened."""
-    opened = []
-    original = folders.open_folder
-
-    def counted(folder):
-        opened.append(folder)
-        return original(folder)
-
-    monkeypatch.setattr(folders, "open_folder", counted)
-    return opened
-
-
-def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, opened):
-    """Chroma is opened for what is not in one, by whichever handle needs it first, and once."""
-    write(folder, changes, encoder)
-    opened.clear()
-
-    store, other = open_store(folder, encoder), open_store(folder, encoder)
-    assert len(store.index(SCOPE).records) == 4
-    assert opened == []
-
-    assert store.scopes() == [SCOPE]
-    assert len(other.index(Scope(user_id="ben")).records) == 0
-    assert opened == [folder.resolve()]
-    store.close()
-    other.close()
-
-
 def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):
     """A search derives more than is in it, and the scope is too small to write it anew, or the disk is full."""
     write(folder, changes, encoder)
@@ -240,26 +187,21 @@ def full_disk(_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):
-    """It is not the one that the snapshot was written beside."""
-    write(folder, changes, encoder)
-    (folder / snapshots.DATABASE).write_bytes(b"no database")
-
-    with pytest.raises(StoreError, match="damaged"):
-        open_store(folder, encoder)
-
-
-def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
-    """Until the store is closed the rows are newer than it was."""
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_commit_or_a_drop_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder, read_rows, is_dropped):
+    """Until the store is closed the rows are newer than it was, and are read."""
     other = Scope(user_id="ben")
     write(folder, changes, encoder)
     write(folder, changes, encoder, other)
     assert len(files(folder)) == 2
-
     store = open_store(folder, encoder)
-    store.commit(SCOPE, changes)
+    read_rows.clear()
+
+    store.drop_index(SCOPE) if is_dropped else store.commit(SCOPE, changes)
 
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(other)]
+    assert len(store.index(SCOPE).records) == 4
+    assert read_rows == [SCOPE]
     store.close()
 
 
@@ -290,19 +232,6 @@ def test_a_repair_of_the_rows_leaves_no_snapshot_of_what_they_were(folder, chang
     store = open_store(folder, changed)
     assert np.allclose(at_once, expected, atol=1e-6)
     assert np.allclose(store.index(SCOPE).turns.vectors[0], expected, atol=1e-6)
-    store.close()
-
-
-def test_an_index_that_is_dropped_is_read_from_the_rows(folder, changes, encoder, read_rows):
-    """The snapshot goes with it."""
-    write(folder, changes, encoder)
-    store = open_store(folder, encoder)
-    read_rows.clear()
-
-    store.drop_index(SCOPE)
-
-    assert len(store.index(SCOPE).records) == 4
-    assert read_rows == [SCOPE]
     store.close()
 
 

@@ -6,12 +6,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.text.markdown import (
-    FULL_PASSAGE,
+    FULL_CHUNK,
     LONG_MESSAGE,
+    MAX_CHUNK,
     MAX_OPENING,
-    MAX_PASSAGE,
     blocks_of,
-    passages_of,
+    chunks_of,
     prose_of,
     statements_of,
     without_code,
@@ -40,7 +40,7 @@ Order it like this:
 order("sand")
 ```
 """
-LONGEST = MAX_PASSAGE + 9 * MAX_OPENING
+LONGEST = MAX_CHUNK + 9 * MAX_OPENING
 """Characters of any passage: six headings, a line that introduces it, and headings inside."""
 
 
@@ -52,10 +52,10 @@ def test_blocks_are_headings_paragraphs_lists_tables_and_code():
     """In their order, with the words and levels of headings."""
     blocks = blocks_of(REPLY)
 
-    assert [block.kind for block in blocks] == [
+    assert [block.type for block in blocks] == [
         "prose", "heading", "heading", "prose", "list", "heading", "table", "prose", "code"
     ]  # fmt: skip
-    assert [(block.level, block.heading) for block in blocks if block.kind == "heading"] == [
+    assert [(block.level, block.heading) for block in blocks if block.type == "heading"] == [
         (1, "The shed"), (2, "Foundation"), (2, "Costs")
     ]  # fmt: skip
     assert prose_of(REPLY).split("\n\n") == [
@@ -67,10 +67,10 @@ def test_blocks_are_headings_paragraphs_lists_tables_and_code():
 
 def test_a_passage_knows_its_headings_and_keeps_blocks_whole():
     """A line that introduces a block stays with it; small sections share a passage, with their headings inside."""
-    steps = "".join(f"- Step {number} of the roof takes a while\n" for number in range(FULL_PASSAGE // 35))
+    steps = "".join(f"- Step {number} of the roof takes a while\n" for number in range(FULL_CHUNK // 35))
     text = f"# The shed\n\n## Roof\n\nDo this in order:\n\n{steps}\n## Door\n\nPaint it blue.\n\n### Handle\n\nBrass."
 
-    assert list(passages_of(text, "assistant")) == [
+    assert list(chunks_of(text, "assistant")) == [
         f"The shed > Roof:\nDo this in order:\n{steps.strip()}",
         "The shed > Door:\nPaint it blue.\n### Handle\nBrass.",
     ]
@@ -80,17 +80,17 @@ def test_a_short_plain_message_has_no_passages():
     """Nor has a person's long one without structure, nor their short list; an assistant's long one has."""
     long = "The tide was low and we walked out to the wreck. " * (LONG_MESSAGE // 40)
 
-    assert passages_of("Take the ferry. It leaves at noon.", "assistant") == ()
-    assert passages_of(long, "user") == ()
-    assert passages_of("We need:\n- rope\n- tar", "user") == ()
-    assert len(passages_of(long, "assistant")) == 1
+    assert chunks_of("Take the ferry. It leaves at noon.", "assistant") == ()
+    assert chunks_of(long, "user") == ()
+    assert chunks_of("We need:\n- rope\n- tar", "user") == ()
+    assert len(chunks_of(long, "assistant")) == 1
 
 
 def test_of_a_persons_message_only_what_is_pasted_is_cut():
     """Code with the line that introduces it; the paragraphs are sentences in their own right."""
     text = "My build fails since Monday. This is the script:\n\n```\nmake all\n```\n\nWhat is wrong with it?"
 
-    assert passages_of(text, "user") == ("My build fails since Monday. This is the script:\n```\nmake all\n```",)
+    assert chunks_of(text, "user") == ("My build fails since Monday. This is the script:\n```\nmake all\n```",)
     assert prose_of(text).endswith("What is wrong with it?")
 
 
@@ -114,8 +114,8 @@ MARKS = st.sampled_from(
 @example("".join(f"{'  ' * (number % 90)}- x{number}\n" for number in range(500)))
 def test_no_word_of_any_message_is_lost(text):
     """What is cut has every word in passages of bounded size; a person's paragraphs and passages have it together."""
-    cut = passages_of(text, "assistant") or [text]
-    pasted = [without_code(text), *passages_of(text, "user")]
+    cut = chunks_of(text, "assistant") or [text]
+    pasted = [without_code(text), *chunks_of(text, "user")]
 
     assert set(words(text)) <= set(words(" ".join(cut)))
     assert set(words(text)) <= set(words(" ".join(pasted)))

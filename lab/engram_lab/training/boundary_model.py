@@ -21,13 +21,8 @@ from engram_lab.training.augmentation import Example, make_examples
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.segmentation.boundary_model import (
-    COHERENCE_WEIGHTS_FILE,
-    FEATURES,
-    WEIGHTS_FILE,
-    boundary_features,
-)
+from langgraph_engram.logistic import LogisticRegression, Numbers
+from langgraph_engram.segmentation.segmenter import COHERENCE_WEIGHTS_FILE, FEATURES, WEIGHTS_FILE, boundary_features
 from langgraph_engram.text.questions import read_cues
 
 SEEDS = (3, 4, 5)
@@ -41,7 +36,7 @@ COHERENCE_FEATURES = (
 FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
 
 
-def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
+def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticRegression]:
     """Learn from a file of dialogues."""
     dialogues = read_dialogues(path)
     examples = [example for seed in SEEDS for example in make_examples(dialogues, Random(seed))]
@@ -58,7 +53,7 @@ def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Num
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 
-def fit(features: Numbers, labels: Numbers, weights: Numbers, names: Sequence[str] = FEATURES) -> LogisticModel:
+def fit(features: Numbers, labels: Numbers, weights: Numbers, names: Sequence[str] = FEATURES) -> LogisticRegression:
     """Fit a ridge logistic regression to rows of all `FEATURES`, of which the model sees those that are named."""
     columns = [FEATURES.index(name) for name in names]
     return rounded(names, *fit_logistic(features[:, columns], labels, weights), DIGITS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from langgraph_engram.logistic import LogisticModel, Numbers, sigmoid
+from langgraph_engram.logistic import LogisticRegression, Numbers, sigmoid
 
 RIDGE = 10.0
 STEPS = 50
@@ -37,13 +37,13 @@ def fit_logistic(
     return float(solution[0] - unscaled @ mean), unscaled
 
 
-def rounded(names: Sequence[str], intercept: float, weights: Numbers, digits: int) -> LogisticModel:
+def rounded(names: Sequence[str], intercept: float, weights: Numbers, digits: int) -> LogisticRegression:
     """Return the model of named features, its numbers with so many digits."""
     named = {name: round(float(value), digits) for name, value in zip(names, weights, strict=True)}
-    return LogisticModel(tuple(names), round(intercept, digits), named)
+    return LogisticRegression(tuple(names), round(intercept, digits), named)
 
 
-def stored(model: LogisticModel) -> dict[str, object]:
+def stored(model: LogisticRegression) -> dict[str, object]:
     """Return a model as it stands in a file."""
     return {"intercept": model.intercept, "weights": dict(model.weights)}
 

@@ -18,7 +18,8 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save_model
 
 from engram_lab.training import SHIPPED
-from langgraph_engram.embeddings.minilm_onnx import (
+from langgraph_engram.embeddings.minilm import (
+    DIMENSIONS,
     GRAPH_FILE,
     HEADS,
     MEMBERS,
@@ -28,8 +29,8 @@ from langgraph_engram.embeddings.minilm_onnx import (
     SPREAD,
     TOKENS,
     VECTORS,
+    WEIGHTS,
 )
-from langgraph_engram.embeddings.minilm_weights import DIMENSIONS, WEIGHTS
 
 OPSET = 17
 IR_VERSION = 8

@@ -20,7 +20,7 @@ import numpy as np
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from engram_lab.training.relevance_data import READERS, LabelledConversation, LabelledQuestion, with_foreign_questions
-from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.logistic import LogisticRegression, Numbers
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.retrieval.fusion import Fusion
@@ -35,7 +35,7 @@ from langgraph_engram.retrieval.relevance import (
     WEIGHTS_FILE,
     Relevance,
     answered_features,
-    load_model,
+    load_regression,
 )
 from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.rule_model.model import RuleModel
@@ -80,7 +80,7 @@ def collect(
                     yield _example(memory, conversation.name, question)
 
 
-def train(examples: Sequence[Example]) -> LogisticModel:
+def train(examples: Sequence[Example]) -> LogisticRegression:
     """Learn from passages, and from the best passage of each question: it decides whether anything was found.
 
     Which passage is the best depends on the weights, so it is chosen again a few times.
@@ -100,10 +100,12 @@ def train(examples: Sequence[Example]) -> LogisticModel:
     return rounded(FEATURES, intercept, weights, DIGITS)
 
 
-def train_answered(examples: Sequence[Example], model: LogisticModel) -> LogisticModel:
+def train_answered(examples: Sequence[Example], regression: LogisticRegression) -> LogisticRegression:
     """Learn whether anything that was found answers a question, given the weights of relevance."""
     known = [example for example in examples if len(example.features)]
-    rows = np.stack([answered_features(example.features, model.probability(example.features)) for example in known])
+    rows = np.stack(
+        [answered_features(example.features, regression.probability(example.features)) for example in known]
+    )
     labels = np.array([float(example.answerable) for example in known])
     row_weights = np.array([FOREIGN_WEIGHT if example.foreign else 1.0 for example in known])
     return rounded(ANSWERED_FEATURES, *fit_logistic(rows, labels, row_weights), DIGITS)
@@ -123,10 +125,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data_sets = {name: [read for path in paths for read in READERS[name](path)] for name, paths in files.items()}
     with TemporaryDirectory(prefix="engram-relevance-") as temporary:
         examples = list(collect(data_sets, chosen.stores or Path(temporary), chosen.encoder))
-    model = load_model() if chosen.keep else train(examples)
+    regression = load_regression() if chosen.keep else train(examples)
     if not chosen.keep:
-        write(stored(model), chosen.out)
-    write(stored(train_answered(examples, model)), chosen.out.with_name(ANSWERED_FILE))
+        write(stored(regression), chosen.out)
+    write(stored(train_answered(examples, regression)), chosen.out.with_name(ANSWERED_FILE))
 
 
 def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Example:

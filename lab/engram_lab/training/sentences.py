@@ -25,7 +25,7 @@ from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.lasting import KINDS, LASTS, WEIGHTS_FILE
+from langgraph_engram.extraction.lasting import LABELS, LASTS, WEIGHTS_FILE
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import features_of, terms_of
 from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
@@ -140,7 +140,7 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     kept = [example for example in said if example.label != OTHER]
     return {
         **train(encoder, said, terms, ["instruction"], PREFIXES),
-        **train(encoder, kept, terms, [kind for kind in KINDS if kind != "instruction"], PREFIXES, scaled=False),
+        **train(encoder, kept, terms, [kind for kind in LABELS if kind != "instruction"], PREFIXES, scaled=False),
         **train(encoder, lasts, terms, [LASTS], PREFIXES, scaled=False),
     }
 

@@ -4,8 +4,9 @@
 what was acknowledged. It is killed at a random moment; the next one does again what was not acknowledged, as a client
 would, or leaves what was to be forgotten to a retry, which forgets all of it or nothing, and goes on. After most kills
 the store is examined: with `retry` done, `doctor` finds nothing, each turn that was acknowledged and not forgotten is
-stored once, and each item of the `EngramStore` is as it was put. The figures are printed as JSON; the exit status is 1
-if anything was found. Nothing here has an open store when it forks.
+stored once, a thread that was edited and forked is held as it was last followed, and each item of the `EngramStore` is
+as it was put. The figures are printed as JSON; the exit status is 1 if anything was found. Nothing here has an open
+store when it forks.
 """
 
 import json
@@ -27,12 +28,14 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
-from langgraph_engram.state import Message
+from langgraph_engram.state import Message, Thread
 from langgraph_engram.stores import snapshots
 
 USERS = ("ana", "ben")
 CITIES = ("Oslo", "Lisbon", "Porto", "Bergen")
-ACTIONS = {"remember": 8, "load": 3, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
+ACTIONS = {"remember": 8, "load": 3, "forget": 2, "undo": 2, "retry": 1, "put": 3, "follow": 4, "reopen": 2}
+THREAD = "thread"
+"""The session of a user's thread, which is edited and forked."""
 PER_PUT = 100
 """Items of a put: Chroma writes the indexes of items once in a thousand rows."""
 LONGEST = 2.0
@@ -86,7 +89,8 @@ class Client:
             [action] = self.rng.choices(list(ACTIONS), list(ACTIONS.values()))
             task = {"do": action, "user": self.rng.choice(USERS), "id": self.number}
             self.number += 1
-            turns = self.memory.show("turns", task["user"])
+            whole = self.memory.show("turns", task["user"])
+            turns = [turn for turn in whole if turn.session_id != THREAD]
             if action == "remember":
                 task |= self._said(turns)
             elif action == "load":
@@ -102,6 +106,8 @@ class Client:
                     for other in turns
                     if other.session_id == turn.session_id and task.get("turn") in (None, other.turn_id)
                 ]
+            elif action == "follow":
+                task["thread"] = self._thread([turn for turn in whole if turn.session_id == THREAD])
             elif action == "undo":
                 decisions = self.memory.show("decisions", task["user"])
                 if not decisions:
@@ -120,6 +126,18 @@ class Client:
             "texts": texts,
             "close": self.rng.random() < 0.5,
         }
+
+    def _thread(self, turns):
+        """Return a thread that goes on from a part of the stored one, often with an edit in it."""
+        held = sorted((turn for turn in turns if not turn.withdrawn), key=lambda turn: turn.seq)
+        said = [[turn.external_id, turn.text] for turn in held[: self.rng.randint(0, len(held))]]
+        if said and self.rng.random() < 0.5:
+            self.rng.choice(said)[1] = f"I live in {self.rng.choice(CITIES)}, edit {self.number}."
+        return [*said, [f"m{self.number}", f"My neighbour planted {self.number} roses."]]
+
+    def follow(self, task):
+        said = [Message(speaker=task["user"], text=text, external_id=name) for name, text in task["thread"]]
+        self.memory.remember(said, thread=Thread(messages=said, forked=True), user_id=task["user"], session_id=THREAD)
 
     def remember(self, task):
         self.memory.remember(
@@ -170,6 +188,7 @@ class Witness:
 
     def __init__(self):
         self.turns, self.items, self.unsure, self.done, self.position = {}, {}, {}, Counter(), 0
+        self.threads = dict.fromkeys(USERS, ())
         self.torn = []
 
     def read(self, log):
@@ -202,13 +221,18 @@ class Witness:
             case "forget":
                 for key in keys:
                     self.turns.pop(key, None)
+            case "follow":
+                self.threads[task["user"]] = [text for _, text in task["thread"]]
             case "put":
                 self.items |= {(task["user"], key): f"note {task['id']}" for key in keys_of(task)}
 
     def compare(self, client):
         """Return what is wrong in a store in which everything is acknowledged."""
         stored = Counter(
-            (user, turn.session_id, turn.text) for user in USERS for turn in client.memory.show("turns", user)
+            (user, turn.session_id, turn.text)
+            for user in USERS
+            for turn in client.memory.show("turns", user)
+            if turn.session_id != THREAD
         )
         wrong = [f"lost: {key}" for key in self.turns if not stored[key]]
         wrong += [f"{count} times: {key}" for key, count in stored.items() if count > 1]
@@ -222,6 +246,10 @@ class Witness:
             item = found.get((user, key))
             if item is None or item.value["text"] != text or item.score is None:
                 wrong.append(f"item {key} of {user} is {item}, not {text}")
+        for user, thread in self.threads.items():
+            turns = [turn for turn in client.memory.show("turns", user) if turn.session_id == THREAD]
+            held = sorted(turn.text for turn in turns if not turn.withdrawn)
+            wrong += [f"the thread of {user} is {held}, not {sorted(thread)}"] if held != sorted(thread) else []
         for user in USERS:
             wrong += [f"pending after retry: {task}" for task in client.memory.status(user).pending]
         return [*wrong, *self.torn, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]

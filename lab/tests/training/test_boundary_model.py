@@ -7,7 +7,7 @@ import pytest
 
 from engram_lab.training.boundary_model import FEATURES_BY_FILE, fit, main, train
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.segmentation.boundary_model import FEATURES, WEIGHTS_FILE
+from langgraph_engram.segmentation.segmenter import FEATURES, WEIGHTS_FILE
 
 SUBJECTS = {
     "bees": [

@@ -6,8 +6,7 @@ from pathlib import Path
 import onnx
 
 from engram_lab.training.minilm_graph import build, main
-from langgraph_engram.embeddings.minilm_onnx import GRAPH_FILE, UNUSED, map_weights
-from langgraph_engram.embeddings.minilm_weights import WEIGHTS, installed_weights
+from langgraph_engram.embeddings.minilm import GRAPH_FILE, UNUSED, WEIGHTS, installed_weights, map_weights
 
 
 def test_the_shipped_graph_is_the_written_one(tmp_path: Path) -> None:

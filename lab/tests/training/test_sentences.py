@@ -16,7 +16,7 @@ from engram_lab.training.sentences import (
     train,
 )
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.extraction.lasting import KINDS
+from langgraph_engram.extraction.lasting import LABELS
 from langgraph_engram.retrieval.queries import SORTS
 from langgraph_engram.schema import Breadth
 
@@ -61,5 +61,5 @@ def test_the_texts_are_labelled_and_varied(path, labels):
 
 def test_people_and_pairs_are_examples_of_every_kind():
     """What they say in passing lasts or does not, and some of what they ask needs nothing of it."""
-    assert {example.label for example in said_in_passing()} - {"instruction"} == {*KINDS[1:], "other"}
+    assert {example.label for example in said_in_passing()} - {"instruction"} == {*LABELS[1:], "other"}
     assert {example.label for example in messages()} == {*SORTS, "question"}

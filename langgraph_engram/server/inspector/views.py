@@ -18,6 +18,8 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 PAGE_ITEMS = 50
 """Records, syntheses and events without any on one page."""
+WITHDRAWN = "withdrawn"
+"""The state of a record that rests on turns which their threads no longer hold."""
 CONFLICTING = "conflicting"
 """The state of an active record that is in conflict with another active one, beside its status."""
 
@@ -72,13 +74,16 @@ def kind_of(item: Item) -> str:
     """Return the kind of an item in one word: its type where it has one, else what it is."""
     if isinstance(item, Synthesis):
         return "synthesis"
-    return item.kind if item.is_passage else item.memory_type or item.kind
+    return item.kind if item.is_chunk else item.memory_type or item.kind
 
 
 def states_of(item: Item, index: ScopeIndex) -> list[str]:
-    """Return the states that an item is in: its status, and whether it is in conflict with an active record."""
-    conflicts = isinstance(item, Record) and item.status == "active" and index.records.in_conflict(item)
-    return [item.status, *([CONFLICTING] if conflicts else [])]
+    """Return the states that an item is in: its status, and whether it is withdrawn or in conflict with active ones."""
+    if not isinstance(item, Record) or item.status != "active":
+        return [item.status]
+    held = index.as_of(None).records
+    states = {CONFLICTING: held.in_conflict(item), WITHDRAWN: item.record_id not in held}
+    return [item.status, *(name for name, holds in states.items() if holds)]
 
 
 def page_of(index: ScopeIndex, wanted: Filter, number: int) -> dict[str, Any]:

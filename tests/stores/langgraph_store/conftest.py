@@ -1,12 +1,11 @@
 """Fixtures: our store and LangGraph's `InMemoryStore`, which has to pass the same tests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
@@ -15,27 +14,18 @@ from langgraph_engram.integrations.store import EngramStore
 
 DIMENSIONS = 64
 Make = Callable[..., Any]
+Embed = Callable[[Sequence[str]], list[list[float]]]
 
 
-class HashedWords(Embeddings):
+def hashed_words(texts: Sequence[str]) -> list[list[float]]:
     """Embed by hashed words: texts are near when they share some."""
-
-    def __init__(self) -> None:
-        self.documents: list[str] = []
-        self.queries: list[str] = []
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.documents += texts
-        return HashingEncoder(DIMENSIONS).encode(texts).tolist()
-
-    def embed_query(self, text: str) -> list[float]:
-        self.queries.append(text)
-        return HashingEncoder(DIMENSIONS).encode([text])[0].tolist()
+    vectors: list[list[float]] = HashingEncoder(DIMENSIONS).encode(texts).tolist()
+    return vectors
 
 
 @pytest.fixture
-def embeddings() -> HashedWords:
-    return HashedWords()
+def embeddings() -> Embed:
+    return hashed_words
 
 
 @pytest.fixture(params=["memory", "folder", "reference"])
@@ -65,7 +55,7 @@ def ours(make_ours: Make) -> EngramStore:
 
 
 @pytest.fixture
-def searchable(make: Make, embeddings: HashedWords) -> BaseStore:
+def searchable(make: Make, embeddings: Embed) -> BaseStore:
     """An empty store of each sort with semantic search."""
     return make({"dims": DIMENSIONS, "embed": embeddings})
 

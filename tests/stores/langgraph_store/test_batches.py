@@ -2,10 +2,11 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from threading import Event
 
 import pytest
-from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.store import EngramStore
@@ -17,12 +18,14 @@ DIMENSIONS = 64
     ("wrong", "error"),
     [
         (GetOp(("a.b",), "k"), InvalidNamespaceError),
-        (PutOp(("a", ""), "k", {}), InvalidNamespaceError),
-        (SearchOp((1,)), InvalidNamespaceError),
-        (PutOp(("a",), "k", {"x": object()}), InvalidInput),
+        *(
+            (PutOp(("a",), "k", value), InvalidInput)
+            for value in ([1], "text", {"when": datetime(2024, 1, 1)}, {"set": {1}})
+        ),
         (PutOp(("a",), "k", {}, index="title"), InvalidInput),
         (PutOp(("a",), "k", {}, ttl=5), InvalidInput),
         (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),
+        (ListNamespacesOp((MatchCondition("infix", ("a",)),)), InvalidInput),
         ("get", InvalidInput),
     ],
 )
@@ -45,26 +48,6 @@ def test_large_batches_are_written_whole(make, embeddings):
     assert [store.get(("a", str(n % 7)), str(n)).value for n in (0, 2_001, 4_499)] == [
         {"n": n} for n in (0, 2_001, 4_499)
     ]
-
-
-def test_async_methods_do_the_same(searchable):
-    """Every method has one."""
-
-    async def use():
-        await asyncio.gather(*(searchable.aput(("a", "c"), str(n), {"text": f"note {n}"}) for n in range(10)))
-        await searchable.aput(("a", "b"), "k", {"text": "camping"}, index=["text"])
-        await searchable.adelete(("a", "c"), "3")
-        return (
-            await searchable.asearch(("a",), query="camping", limit=1),
-            await searchable.alist_namespaces(prefix=("a",)),
-            await searchable.abatch([GetOp(("a", "c"), "3"), SearchOp(("a", "c"), limit=20)]),
-        )
-
-    found, namespaces, (deleted, rest) = asyncio.run(use())
-
-    assert [(item.key, round(item.score, 6)) for item in found] == [("k", 1.0)]
-    assert namespaces == [("a", "b"), ("a", "c")]
-    assert (deleted, len(rest)) == (None, 9)
 
 
 def test_the_event_loop_is_not_blocked():

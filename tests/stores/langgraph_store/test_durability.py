@@ -1,6 +1,5 @@
 """A store in a folder is durable, beside a memory and never mixed with it."""
 
-import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -21,15 +20,6 @@ try:
     print("opened")
 except StoreLocked:
     print("locked")
-"""
-WRITER = """
-import sys
-from langgraph.store.base import PutOp
-from langgraph_engram.integrations.store import EngramStore
-store = EngramStore(sys.argv[1], encoder="hashing")
-for number in range(10_000):
-    store.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in range(3)])
-    print(number, flush=True)
 """
 
 
@@ -64,35 +54,28 @@ def test_an_item_whose_row_lost_a_key_is_one_error(folder):
         store.get(("a",), "k")
 
 
-def test_stores_of_one_folder_share_it(folder):
-    """Within a process: what one writes the other reads, and the folder goes with the last of them."""
-    first, second = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
-    first.put(("a",), "k", {"text": "camping"})
-    first.close()
-    first.close()
+def test_a_memory_and_stores_share_a_folder(folder):
+    """Under one lock, whichever comes first or goes last; a memory sees no item, and a store no memory.
 
-    assert second.search(("a",), query="camping")[0].key == "k"
-    assert opened_elsewhere(folder) == "locked"
-    with pytest.raises(StoreError, match="closed"):
-        first.get(("a",), "k")
-    second.close()
-    assert opened_elsewhere(folder) == "opened"
-
-
-def test_a_memory_and_a_store_share_a_folder(folder):
-    """Under one lock, whichever comes first or goes last; neither sees the items of the other."""
+    What one store writes another reads; closing twice counts once.
+    """
     with Memory(folder, encoder="hashing") as memory:
-        with EngramStore(folder, encoder="hashing") as store:
+        with EngramStore(folder, encoder="hashing") as store, EngramStore(str(folder), encoder="hashing") as other:
             memory.remember([{"speaker": "Ana", "text": "We camped at Lake Bled."}], user_id="ana")
             store.put(("ana",), "k", {"text": "A dog in the garden."})
-            assert [item.key for item in store.search((), query="lake")] == ["k"]
+            store.close()
+            store.close()
+            assert [item.key for item in other.search((), query="lake")] == ["k"]
             assert "dog" not in str(memory.search("dog garden", user_id="ana").evidence)
+            with pytest.raises(StoreError, match="closed"):
+                store.get(("ana",), "k")
         assert memory.status("ana").turns == 1
         assert opened_elsewhere(folder) == "locked"
     with EngramStore(folder, encoder="hashing") as store, Memory(folder, encoder="hashing") as memory:
         memory.close()
         assert store.get(("ana",), "k") is not None
         assert store.list_namespaces() == [("ana",)]
+        assert opened_elsewhere(folder) == "locked"
     assert opened_elsewhere(folder) == "opened"
 
 
@@ -114,32 +97,13 @@ def test_items_are_indexed_with_one_encoder(folder):
         assert [item.score for item in store.search(("a",), query="camping")] == [None]
 
 
-def test_a_killed_process_loses_nothing_it_acknowledged(folder):
-    """Every batch that returned is there, and each item has its vector."""
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
-    acknowledged = [process.stdout.readline() for _ in range(8)]
-    process.kill()
-    acknowledged += process.stdout.read().splitlines(keepends=True)
-    process.communicate()
-
-    with EngramStore(folder, encoder="hashing") as store:
-        found = store.search((), query="any", limit=100_000)
-
-        numbers = [item.value["n"] for item in found]
-        assert {int(line) for line in acknowledged if line.endswith("\n")} <= set(numbers)
-        assert all(item.score is not None for item in found)
-        assert {item.namespace for item in found} <= set(store.list_namespaces())
-
-
-def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
-    """Once for each of its event loops, without an argument; what one writes the other reads."""
+async def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
+    """Once for each of its event loops, without an argument; what one writes the other reads; at last it is closed."""
     monkeypatch.setenv("ENGRAM_STORE", str(folder))
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
 
-    async def use():
-        async with open_store_for_server() as first, open_store_for_server() as second:
-            await first.aput(("a",), "k", {"text": "camping"})
-            return await second.asearch(("a",), query="camping")
+    async with open_store_for_server() as first, open_store_for_server() as second:
+        await first.aput(("a",), "k", {"text": "camping"})
+        assert [item.key for item in await second.asearch(("a",), query="camping")] == ["k"]
 
-    assert [item.key for item in asyncio.run(use())] == ["k"]
     assert opened_elsewhere(folder) == "opened"

@@ -6,7 +6,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_engram.integrations.store import EngramStore
-from tests.stores.langgraph_store.conftest import DIMENSIONS, HashedWords
+from tests.stores.langgraph_store.conftest import DIMENSIONS, hashed_words
 
 LABELS = st.sampled_from(["a", "b", "ab", "*", "é"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
@@ -38,8 +38,7 @@ READS = st.one_of(
 @given(batches=st.lists(st.tuples(st.lists(PUTS, max_size=4), READS), max_size=8))
 def test_any_sequence_of_batches_returns_the_same(batches):
     """Puts, deletions, searches by filter and query, and listings, in batches where they meet."""
-    embeddings = HashedWords()
-    index = {"dims": DIMENSIONS, "embed": embeddings, "fields": ["text"]}
+    index = {"dims": DIMENSIONS, "embed": hashed_words, "fields": ["text"]}
     reference = InMemoryStore(index=index)
 
     with EngramStore("memory:", index=index) as store:

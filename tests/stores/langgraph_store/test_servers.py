@@ -2,7 +2,6 @@
 
 import pytest
 
-from langgraph_engram.errors import StoreUnreachable
 from langgraph_engram.integrations.store import EngramStore
 
 
@@ -32,17 +31,3 @@ def test_each_sees_what_the_other_wrote(pair, scope):
         assert keys(store.search((own,), query="camping")) == ["mine", "new", "theirs"]
         assert store.get((own, "a"), "mine").value == {"text": "a garden"}
         assert store.list_namespaces(prefix=(own,)) == [(own, "a"), (own, "b")]
-
-
-def test_a_server_that_dies_is_an_error(start_server):
-    """Nothing hangs."""
-    url, process = start_server()
-    with EngramStore(url, index=False) as store:
-        store.put(("a",), "k", {})
-        process.kill()
-        process.wait()
-
-        with pytest.raises(StoreUnreachable, match="chroma run --path"):
-            store.get(("a",), "k")
-        with pytest.raises(StoreUnreachable, match="chroma run --path"):
-            store.put(("a",), "k", {})
