@@ -18,7 +18,7 @@ from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.schema import Event, Prompt, Record, RecordKind, Turn
-from langgraph_engram.segmentation.events import EventNote, buffers, notes_by_words
+from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import chunks_of, without_code
@@ -55,12 +55,6 @@ class TurnBatch:
         """Return which turns are read."""
         ids, context = ([turn.turn_id for turn in turns] for turns in (self.turns, self.context))
         return Prompt(turn_ids=ids, context_turn_ids=context)
-
-    @property
-    def event_starts(self) -> tuple[int, ...]:
-        """Return the positions of the turns at which another event begins or goes on."""
-        owners = [self.event_of[turn.turn_id] for turn in self.turns]
-        return tuple(at for at, owner in enumerate(owners) if at == 0 or owner != owners[at - 1])
 
     def parts(self, most: int) -> "list[TurnBatch]":
         """Return the batch in parts of at most `most` numbered sentences, or one turn; small talk alone is no part."""
@@ -146,8 +140,6 @@ class View:
     """A question about sentences (`AboutSentences`)."""
     dimensions: Collection[str] = ()
     """Those of `DIMENSIONS` that its records have."""
-    notes_events: bool = False
-    """Whether events are named by the words of the batch."""
     small_talk: bool = False
     """Whether small talk has numbers as well."""
 
@@ -156,8 +148,8 @@ class View:
         return self.question(batch.turns, batch.context, in_chunks=batch.in_chunks)
 
 
-EVENTS = View("dimensional", ExtractRecords, DIMENSIONS, notes_events=True)
-"""The records of a batch, and what its events are about."""
+EVENTS = View("dimensional", ExtractRecords, DIMENSIONS)
+"""The records of a batch."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +158,6 @@ class Extracted:
 
     turns: list[Turn]
     records: list[Record]
-    notes: dict[str, EventNote]
-    """What was noted of the events, by event id."""
     failure: str
     """Why there is no answer; empty if there is one."""
 
@@ -216,7 +206,6 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
     batch, result, answer = answered.batch, answered.result, answered.result.answer
     noted = answer.drafts if answer else ()
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
-    notes = _notes(batch) if view.notes_events else {}
     session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
     cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
     for kind, draft in drafts:
@@ -228,15 +217,5 @@ def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracte
     for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
         sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
         records = build_records(scope_key, sentences, batch.event_of, cited_in.get(session_id, []), view.dimensions)
-        parts.append(Extracted([*turns], records, notes, failure))
+        parts.append(Extracted([*turns], records, failure))
     return parts
-
-
-def _notes(batch: TurnBatch) -> dict[str, EventNote]:
-    """Return what is noted of a batch's events, by event id, without transitions from one session to another."""
-    turns, starts = batch.turns, batch.event_starts
-    noted: dict[str, EventNote] = {}
-    for start, note in zip(starts, notes_by_words(turns, starts), strict=True):
-        opens = start > 0 and turns[start].session_id != turns[start - 1].session_id
-        noted[batch.event_of[turns[start].turn_id]] = note._replace(transition="") if opens else note
-    return noted

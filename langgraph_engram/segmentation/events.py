@@ -21,15 +21,6 @@ from langgraph_engram.stores.index import EVENTS, ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
 
 
-class EventNote(NamedTuple):
-    """What one event is about, and how the conversation came to it."""
-
-    topic: str
-    """Its title."""
-    transition: str = ""
-    """What ended before it and what begins; empty if nothing ended."""
-
-
 @dataclass(frozen=True)
 class TurnTopic:
     """What is known of one turn's topic."""
@@ -145,46 +136,9 @@ def name_by_keywords(
     return [named(event) if topics is None or _lacks_note(event, topics) else event for event in events]
 
 
-def notes_by_words(turns: Sequence[Turn], starts: Sequence[int]) -> list[EventNote]:
-    """Return for each event, which begins at a position of these turns, the words that recur in it as its topic."""
-    frequencies, people = document_frequencies(turn.said for turn in turns), {turn.speaker for turn in turns}
-    notes: list[EventNote] = []
-    for start, end in pairwise([*starts, len(turns)]):
-        topic = ", ".join(topic_words([turn.said for turn in turns[start:end]], frequencies, people))
-        earlier = notes[-1].topic if notes else ""
-        transition = f"After {earlier}, {turns[start].speaker} brings up {topic}." if earlier and topic else ""
-        notes.append(EventNote(topic, transition))
-    return notes
-
-
-def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
-    """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
-    return [_noted(event, notes.get(event.event_id), index.events.get(event.event_id)) for event in events]
-
-
-def describe_by_notes(
-    boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
-) -> list[Boundary]:
-    """Return a run's boundaries, and stored ones that a retry has notes of, with the transitions noted, by event id."""
-    own = {boundary.to_event_id for boundary in boundaries}
-    others = (index.boundaries.get(make_id("boundary", event_id)) for event_id in notes if event_id not in own)
-    texts = {event_id: text for event_id, note in notes.items() if (text := note.transition.strip())}
-    return [
-        found.model_copy(update={"text": texts.get(found.to_event_id, found.text)})
-        for found in (*boundaries, *others)
-        if found
-    ]
-
-
 def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
     new = [topics[turn_id] for turn_id in event.turn_ids if turn_id in topics]
     return bool(new) and not any(topic.topic for topic in new) and is_named_by_keywords(event)
-
-
-def _noted(event: Event, note: EventNote | None, stored: Event | None) -> Event:
-    topic = " ".join(note.topic.split()) if note else ""
-    earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
-    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords)) if topic else event
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

@@ -85,9 +85,9 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
     alone = batch_events(index, events, turns, ExtractSettings(call_tokens=0), 0)
 
-    assert [len(batch.event_starts) for batch in shared] == [2, 2]
-    assert shared[0].event_starts == (0, 1)
-    assert [len(batch.event_starts) for batch in alone] == [1, 1, 1, 1]
+    assert [len(batch.turns) for batch in shared] == [2, 2]
+    assert shared[0].event_of == {"t0": "e0", "t1": "e1"}
+    assert [len(batch.turns) for batch in alone] == [1, 1, 1, 1]
 
 
 def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event):

@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.segmentation import segmenter
-from langgraph_engram.segmentation.events import LIMITS, EventNote, is_named_by_keywords, name_by_notes, notes_by_words
+from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.keywords import TITLE_KEYWORDS
@@ -59,23 +59,6 @@ def test_an_extended_event_is_named_as_a_whole(store, to_remember, turn):
     assert "camera" in event.topics[0]
 
 
-def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
-    """Turns without a note leave the earlier notes alone, and notes do not pile up."""
-    cut(store, to_remember(), [turn(0, WALKS[0])])
-    topics = []
-    for seq in range(1, 9):
-        (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
-        note = EventNote(f"Ana's walk {seq}")
-        (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope))
-        store.commit(scope, Changes(events=[named]))
-        topics.append(named.topics)
-
-    assert topics[0] == ["Ana's walk 1"]
-    assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
-    assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
-    assert len(topics[-1]) == LIMITS.topics
-
-
 def test_a_note_is_not_taken_for_keywords(event):
     """A name made of the first keywords is no note; an event of small talk may be named anew, too."""
     named = event(0, 0, keywords=["camera", "light"], topics=["camera, light"])
@@ -85,14 +68,3 @@ def test_a_note_is_not_taken_for_keywords(event):
     assert is_named_by_keywords(event(0, 0, topics=["small talk"]))
     assert not is_named_by_keywords(named.model_copy(update={"topics": ["Ana's camera"]}))
     assert not is_named_by_keywords(named.model_copy(update={"topics": ["camera, light", "Ana's camera"]}))
-
-
-def test_an_event_is_named_by_what_recurs(turn):
-    """Each event has its topic; the second one's transition says what it follows."""
-    texts = ("My tomatoes love the greenhouse.", "Tomatoes again!", "We fly to Lisbon in June.")
-
-    first, second = notes_by_words([turn(seq, text) for seq, text in enumerate(texts)], (0, 2))
-
-    assert "tomatoes" in first.topic
-    assert "Lisbon" in second.transition
-    assert first.topic in second.transition
