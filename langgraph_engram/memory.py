@@ -109,9 +109,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.read_graph = build_read_graph(self.store, self.model, RuleModel(), self.settings, selector=self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
         graph = checkpointed(self.write_graph, self._checkpointer)
-        call, read = self.settings.extract.call_tokens, 2 * self.settings.extract.read_tokens
-        shared = 0 if self.model.by_rules else call if self.settings.paper else read
-        self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
+        chooser = Chooser.of(self.model, self.settings, self.store.encoder)
+        self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, chooser)
         self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer)
         self._closed = False
@@ -193,13 +192,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         return self._writes.retry(scope, skip=skip)
 
     def improve(
-        self, user_id: str, *, budget: int | None = None, tenant: str = "default", agent_id: str | None = None
+        self, user_id: str, *, budget: int = IMPROVE_TOKENS, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
         """Have the model read what was written without one, for so many tokens (docs/decisions/0027)."""
-        scope = self._scope(user_id, tenant, agent_id)
-        if not (chooser := Chooser.of(self.model, self.settings, self.store.encoder)):
-            raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
-        return self._writes.improve(scope, chooser, check_budget(IMPROVE_TOKENS if budget is None else budget))
+        return self._writes.improve(self._scope(user_id, tenant, agent_id), check_budget(budget))
 
     def search(
         self,
@@ -287,10 +283,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
-        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
-        asked["branches"] = branches
+        asked: dict[str, Any] = {"as_of": as_of, "branches": branches, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        return self._reads.recall(recall_request(query, scope, "recall", budget, **asked))
+        return self._reads.recall(recall_request(query, scope, "recall", budget, now=now, filters=filters, **asked))
 
     def stream(
         self,
@@ -312,10 +307,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             An update for each step that is done, one for each chunk of the answer's text, and last the recollection.
             Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
-        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
-        asked["branches"] = branches
+        asked: dict[str, Any] = {"as_of": as_of, "branches": branches, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        yield from self._reads.stream(recall_request(query, scope, "recall", budget, **asked))
+        yield from self._reads.stream(recall_request(query, scope, "recall", budget, now=now, filters=filters, **asked))
 
     def profile(
         self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None
@@ -446,7 +440,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> ExportReceipt:
         """Write what is stored of a user, or of everyone, to JSON lines, .gz or not (docs/guides/export.md)."""
         scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
-        return export_file(self._opened, Path(path), scope, everyone=everyone)
+        return export_file(self._opened(), Path(path), scope, everyone=everyone)
 
     def load(
         self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
@@ -456,11 +450,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Args:
             user_id: Whose memory it becomes; by default everybody keeps their own.
         """
-        return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
+        scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
+        return load_file(self._opened(), Path(path), scope)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
-        return Doctor(self._opened, self._checkpointer, self.settings, fix).run()
+        return Doctor(self._opened(), self._checkpointer, self.settings, fix).run()
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
@@ -500,14 +495,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
         """Return the scope of a call; an error where no user is named, a name is empty, or the memory is closed."""
-        self._require_open()
+        self._opened()
         return make_scope(user_id, tenant, agent_id)
 
-    @property
     def _opened(self) -> ChromaStore:
-        self._require_open()
-        return self.store
-
-    def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")
+        return self.store

@@ -101,8 +101,8 @@ class WriteRunner:
     tracer: Tracer = field(default_factory=Tracer)
     scratch: BaseCheckpointSaver[str] | None = None
     """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
-    shared_tokens: int = 0
-    """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
+    chooser: Chooser | None = None
+    """What reads sessions that ended; short ones share a run then, so that they share its calls."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way; a thread as it was needs no run."""
@@ -129,7 +129,7 @@ class WriteRunner:
                 requests.append(screen(request, self.settings))
         show = progress or (lambda *_: None)
         receipts, done = list[Receipt](), 0
-        for group in share_runs(requests, self.shared_tokens):
+        for group in share_runs(requests, 2 * self.chooser.settings.read_tokens if self.chooser else 0):
             request = join_requests(group)
             show(f"remembering {request.session_id or done + 1}", done, len(sessions))
             with errors_of_sessions(sessions[done : done + len(group)], done):
@@ -166,11 +166,13 @@ class WriteRunner:
             left = [task for task in self.store.pending_tasks(scope) if task.set_aside]
         return add_receipts([_receipt_of_left([*elsewhere, *left]), *receipts])
 
-    def improve(self, scope: Scope, chooser: Chooser, budget: int) -> Receipt:
+    def improve(self, scope: Scope, budget: int) -> Receipt:
         """Have a model read what was written without one, what is worth most first, while a budget of tokens lasts.
 
         What it has read is noted, so that the next call goes on where this one ends, also where it was cut off.
         """
+        if not (chooser := self.chooser):
+            raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
         receipts = list[Receipt]()
         while (left := budget - sum(receipt.usage.tokens for receipt in receipts)) > 0:
             with self.store.writing(scope):

@@ -31,9 +31,7 @@ AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", hel
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def improve(
     command: Invocation,
-    budget: Annotated[
-        int | None, typer.Option("--budget", metavar="TOKENS", help="Tokens to spend, or 20,000.")
-    ] = None,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", help="Tokens to spend.")] = 20_000,
 ) -> None:
     """Have the model read sessions that were written without one, what matters most first. The next call goes on."""
     with progress("reading"), command.open_existing() as memory:
