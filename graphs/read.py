@@ -54,7 +54,8 @@ def build_read_graph(
     selects = settings.retrieve.messages and not (selector or model).by_rules
     routing = Routing(settings.deep, parts.select_batch, selects, parts.reads_whole)
     graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
-    graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve, parts.reads_whole))
+    parse = ParseIntentStep(store, model, rule_model, settings.retrieve, parts.reads_whole, parts.intent_rules)
+    graph.add_node("parse_intent", parse)
     graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
     if routing.selects:
         graph.add_node("select_lines", SelectLinesStep(store, selector or model, settings.deep))
@@ -63,11 +64,10 @@ def build_read_graph(
         graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep, parts.form))
     if settings.deep.sufficiency != "always":
         graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
-        graph.add_node("backtrack", Backtrack(store, settings.deep, parts.turns_around))
+        graph.add_node("backtrack", Backtrack(store, settings.deep, parts.turns_around, parts.form.shows_earlier))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, parts.form))
     if settings.deep.reflect:
-        reflect = ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all, routing.reads_on)
-        graph.add_node("reflect", reflect)
+        graph.add_node("reflect", ReflectStep(model, settings.deep, parts.form, routing.reads_on))
     graph.add_node("conclude", Conclude(settings.retrieve))
     graph.begin_at("parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")

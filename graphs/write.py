@@ -41,6 +41,7 @@ from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.summarization.scheduling import Scheduler
+from langgraph_engram.summarization.writing import NO_HISTORY, History
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
 CLUSTERS = ClusterResolver()
@@ -56,8 +57,8 @@ class WriteParts:
     views: Sequence[View] = (EVENTS,)
     """What is asked of the turns."""
     resolver: ClusterResolver = CLUSTERS
-    seeds: int = 0
-    """Records from history that a narrative goes back to."""
+    history: History = NO_HISTORY
+    """What a narrative goes back to."""
     chooser: Chooser | None = None
     """What reads sessions that ended with the model, where rules write all else."""
 
@@ -89,7 +90,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 segmenter=BufferSegmenter(paper),
                 views=(FACTS, RELATIONS) if paper.relations else (FACTS,),
                 scheduler=WindowScheduler(settings.synthesis),
-                seeds=paper.seeds,
+                history=History(paper.seeds, store.encoder if paper.joined_query else None),
             )
         case HyMemSettings() as paper:
             segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)
@@ -127,7 +128,7 @@ def build_write_graph(
         graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
-    told = parts.scheduler, parts.seeds, settings.verify.enabled, parts.chooser
+    told = parts.scheduler, parts.history, settings.verify.enabled, parts.chooser
     synthesize = Synthesize(store, model, settings.synthesis, *told)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", ReportRun(store))

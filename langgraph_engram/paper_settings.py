@@ -25,6 +25,10 @@ class DimMemSettings(Frozen):
     all_pairs: bool = False
     """Whether all records are compared by meaning, whatever their types and keywords (Table 5, the baseline)."""
 
+    extractor: Literal["exhaustive", "selective"] = "exhaustive"
+    """Whether records are drawn from all that has substance, as from LoCoMo (Figure 7), or from what has value in the
+    long run alone, as from LongMemEval (Figure 6)."""
+
     # Reading
     top_k: int = Field(15, ge=1)
     """k, records of each route (section 3.3)."""
@@ -32,6 +36,8 @@ class DimMemSettings(Frozen):
     """Weight of the keywords found as phrases (Eq. 7)."""
     token_weight: float = Field(0.15, ge=0)
     """Weight of the words of the keywords (Eq. 7)."""
+    mention_counts: bool = True
+    """Whether a record that was mentioned at the time asked about fulfils it whenever its event was (appendix A.1)."""
     assistant_replies: Literal["never", "asked_for", "always"] = "asked_for"
     """Whether the assistant's reply to what a record cites is found with it: where the query asks for the assistant's
     words (Eq. 8), or always (its "full recall")."""
@@ -44,7 +50,7 @@ class EsMemSettings(Frozen):
 
     name: Literal["esmem"] = "esmem"
     quantile: float = Field(0.35, ge=0, le=1)
-    """q, the share of weakest couplings that are candidates (Eq. 2)."""
+    """q, the share of weakest couplings that are candidates (section 3.1)."""
     threshold: float = Field(0.75, ge=0, le=1)
     """tau_c, the boundary probability from which a candidate opens an event (Eq. 4)."""
     context_side: int = Field(2, ge=1)
@@ -64,7 +70,7 @@ class EsMemSettings(Frozen):
     boundary_window: int = Field(3, ge=0)
     """w, events on each side of an anchor (section 3.3)."""
     boundary_alpha: float = Field(0.7, ge=0, le=1)
-    """alpha, the weight of the summary against the anchor (Eq. 7)."""
+    """alpha, the weight of the summary against the anchor (Eq. 10)."""
     event_passages: Literal["turns", "summary"] = "turns"
     """What of an event is read: its turns, or its summary in their place."""
 
@@ -74,17 +80,20 @@ class StructMemSettings(Frozen):
 
     name: Literal["structmem"] = "structmem"
     buffer_tokens: int = Field(512, ge=16)
-    """Tokens from which a buffer is written (section 3.1)."""
+    """Tokens from which a buffer is written (section 2.1; the number is its code's)."""
     relations: bool = True
     """Whether relations are extracted beside facts (Table 2)."""
     seeds: int = Field(15, ge=0)
     """K, seed records from history; 0 for the buffer alone (section 2.2)."""
+    joined_query: bool = True
+    """Whether seeds are near the joined texts of a buffer (section 2.2), which an encoder cuts off where they are too
+    long for it; otherwise near the mean of its vectors."""
 
     # Reading
     top_k: int = Field(60, ge=1)
-    """Records beside the syntheses (section 3.4)."""
+    """Records beside the syntheses (appendix A.4)."""
     synthesis_k: int = Field(5, ge=0)
-    """Syntheses behind the records (section 3.4)."""
+    """Syntheses behind the records (appendix A.4)."""
 
 
 class HyMemSettings(Frozen):

@@ -30,7 +30,7 @@ def preset(name: str, dataset: str | None = None) -> Settings:
     if name not in PRESETS:
         raise UnknownPreset(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
     if (name, dataset) == ("dimmem", "longmemeval"):  # chats with an assistant, whose messages are longer (Table 11)
-        return changed(PRESETS[name], "paper", window=15, overlap=3, top_k=20)
+        return changed(PRESETS[name], "paper", window=15, overlap=3, extractor="selective", top_k=20)
     return PRESETS[name]
 
 
@@ -48,7 +48,7 @@ PRESETS: dict[str, Settings] = {
     "dimmem": Settings(
         preset="dimmem",
         paper=DimMemSettings(),
-        extract=ExtractSettings(assistant=False, passages=False, call_tokens=0),
+        extract=A_CALL_EACH.model_copy(update={"assistant": False}),
         verify=PAPER_ONLY,
         update=UpdateSettings(cosine=0.7),
         synthesis=SynthesisSettings(enabled=False),
@@ -87,7 +87,14 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["dense"]}),
-        deep=DeepSettings(light_k=10, min_share=0, level2_tokens=UNLIMITED, max_tokens=UNLIMITED),
+        deep=DeepSettings(
+            light_k=10,
+            min_share=0,
+            level2_tokens=UNLIMITED,
+            max_calls=UNLIMITED,
+            max_tokens=UNLIMITED,
+            max_seconds=UNLIMITED,
+        ),
     ),
 }
 

@@ -286,7 +286,7 @@ class Spent(Frozen):
 
 
 class Synthesis(Frozen):
-    """A narrative across events (StructMem section 3.3), or the note of a session."""
+    """A narrative across events (StructMem section 2.2), or the note of a session."""
 
     synthesis_id: str
     text: str

@@ -81,11 +81,11 @@ class UpdateSettings(SettingsGroup):
 
 
 class SynthesisSettings(SettingsGroup):
-    """Narratives across events (StructMem section 3.3)."""
+    """Narratives across events (StructMem section 2.2)."""
 
     enabled: bool = True
     window_seconds: int = Field(3600, ge=1)
-    """The time span of a buffer from which a synthesis is due (StructMem section 3.3)."""
+    """The time span of a buffer from which a synthesis is due (StructMem section 2.2)."""
     max_words: int = Field(140, ge=20)
     """Words that a synthesis is asked to keep to; a longer one is cut at twice as many."""
 
@@ -124,7 +124,7 @@ class DeepSettings(SettingsGroup):
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether light memory suffices: by the light answer, always, or never."""
     light_k: int = Field(13, ge=1)
-    """k, passages that the light answer is written from at most (HyMem section 3.3)."""
+    """k, passages that the light answer is written from at most (HyMem section 3.2)."""
     min_share: float = Field(0.4, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
     select_n: int = Field(30, ge=1)

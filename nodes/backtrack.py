@@ -25,6 +25,8 @@ class Backtrack:
     settings: DeepSettings
     turns_around: Callable[[ScopeIndex, Turn], Sequence[Turn]] = near_turns
     """Returns what is shown of a source turn."""
+    alone: bool = False
+    """Whether what is fetched takes the place of the pool."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
@@ -38,7 +40,7 @@ class Backtrack:
         shown = {turn.turn_id for passage in passages for turn in passage.turns}
         apart = [passage for passage in selected if stands_alone(passage) and not repeats(passage, shown)]
         alone = without_cuts(apart, left)
-        light = [passage for passage in state["pool"] if not repeats(passage, shown)]
+        light = [passage for passage in state["pool"] if not (self.alone or repeats(passage, shown))]
         failures = [selection.failure for selection in state.get("selections", []) if selection.failure]
         read = [passage.evidence_id for passage in state["evidence"] if OUTLINE in passage.routes]
         return {

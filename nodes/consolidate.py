@@ -38,7 +38,7 @@ class Consolidate:
             return {"proposals": []}
         if self.settings.approve:
             _require_checkpointer()
-        results = self.model.ask_all([DecideUpdate(batch) for batch in batches])
+        results = self.model.ask_all([DecideUpdate(batch, self.resolver.rules) for batch in batches])
         asked = list(zip(batches, results, strict=True))
         proposer = Proposer(state["run_id"], index, state["events"], state["pairs"], self.verify.enabled)
         answered = [(batch, result.answer) for batch, result in asked if result.answer is not None]

@@ -1,6 +1,7 @@
-"""Answer from light memory, or send the query deep (HyMem section 3.3).
+"""Answer from light memory, or send the query deep (HyMem section 3.2).
 
-Anything but an answer that cites a passage goes deep, an unreadable reply included.
+Anything but an answer that cites a passage goes deep, an unreadable reply included; one that rests on the answers of
+earlier rounds, where these are shown, has none to cite.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.passages import complete_again
 from langgraph_engram.retrieval.pool import (
     final_answer,
+    is_unknown,
     light_passages,
     merge_pools,
     passage_tokens,
@@ -37,7 +39,8 @@ class JudgeSufficiency:
         if budget is not None:
             most = min(most, budget - sum(map(passage_tokens, state["pool"])))
         # Excerpts of earlier rounds that this one finds again are completed: it may look for what was cut.
-        pool = merge_pools(complete_again(state["pool"], found, most), found, budget)
+        held = [] if self.form.shows_earlier else complete_again(state["pool"], found, most)
+        pool = merge_pools(held, found, budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
@@ -45,7 +48,8 @@ class JudgeSufficiency:
         asked = self.model.ask(AnswerLight(request.query, state["intent"], tuple(pool), request.now, form, earlier))
         words, may_go_on = final_answer(asked.answer or "")
         light = with_citations(words, pool)
-        sufficient = rests_on_evidence(light)
+        is_known = bool(light) and not is_unknown(light)
+        sufficient = is_known if self.form.shows_earlier else rests_on_evidence(light)
         return {
             "sufficient": sufficient,
             "answer": light if sufficient else state.get("answer", ""),

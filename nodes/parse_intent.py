@@ -9,7 +9,7 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.llm.base import Model, entry_of
-from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.prompts.parse_intent import SYSTEM, ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.queries import (
     SURELY_IDLE,
@@ -40,6 +40,8 @@ class ParseIntentStep:
     settings: RetrieveSettings
     reads_whole: bool = True
     """Whether a query that needs the whole is read for as such; without, no intent says that one does."""
+    rules: str = SYSTEM
+    """What the model is told of the parts of an intent."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query of this round."""
@@ -51,7 +53,7 @@ class ParseIntentStep:
         index = self.store.index(request.scope, revision).as_of(request.as_of, request.branches)
         now = request.now or request.as_of or index.turns.newest
         model = self.rule_model if request.mode == "search" or self.settings.intent == "rules" else self.model
-        asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers)))
+        asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers), self.rules))
         usage = entry_of("parse_intent", [asked])
         intent = make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id))
         before = state.get("notes", []) if goes_on else truncation_notes(whole.query)

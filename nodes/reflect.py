@@ -1,7 +1,8 @@
 """Reflect on the answer against the query and the whole pool, and end or search further (HyMem section 3.4).
 
 The loop ends on a complete answer, a query asked before in any form, an answer that another round did not change,
-nothing new, or a spent budget.
+nothing new, or a spent budget. Under the paper's preset each answer is reflected on, by itself, and a complete answer,
+no query, or T rounds end the loop alone (Algorithm 1).
 """
 
 from dataclasses import dataclass, field
@@ -29,22 +30,21 @@ class ReflectStep:
     model: Model
     settings: DeepSettings
     form: AnswerForm = field(default_factory=AnswerForm)
-    on_all: bool = False
-    """Whether each answer is reflected on, and not only those that rules cannot confirm."""
     reads_on: bool = False
     """Whether what needs the whole, or turns out to, is read on for."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
-        if stopped := self._spent(state) or (UNCHANGED if _unchanged(state) else ""):
+        by_answers = self.form.shows_earlier
+        if stopped := self._spent(state) or ("" if by_answers or not _unchanged(state) else UNCHANGED):
             missing = _left(state) if needs_whole(state) else state.get("missing", [])
             return {"done": True, "missing": missing, "notes": [*state.get("notes", []), stopped]}
         is_whole, may_go_on = needs_whole(state), self.reads_on and state.get("may_go_on", False)
-        if (is_whole and not may_go_on) or (not self.on_all and _is_settled(state)):
+        if (is_whole and not may_go_on) or (not by_answers and _is_settled(state)):
             return {"done": True, "missing": _left(state)}
         if is_whole or (may_go_on and rests_on_evidence(state["answer"])):
             return self._read_on(state)
-        query, pool = state["request"].query, tuple(state["pool"])
+        query, pool = state["request"].query, None if by_answers else tuple(state["pool"])
         question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
         asked = self.model.ask(question)
         usage, thought = [entry_of("reflect", [asked])], asked.answer
@@ -54,7 +54,8 @@ class ReflectStep:
         following = thought.next_query.strip()
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
         ended: ReadState = {"done": True, "missing": missing, "usage": usage}
-        if thought.complete or not _asks_something_new(following, question.asked):
+        is_new = bool(following) if by_answers else _asks_something_new(following, question.asked)
+        if thought.complete or not is_new:
             return ended
         if ends := self._ends(state):
             return {**ended, "notes": [*state.get("notes", []), ends]}
@@ -87,7 +88,8 @@ class ReflectStep:
     def _ends(self, state: ReadState) -> str:
         if state["round"] >= self.settings.max_rounds:
             return f"the budget of {self.settings.max_rounds} rounds is spent"
-        return NOTHING_NEW if len(state["pool"]) <= state.get("seen_passages", 0) else ""
+        is_same = not self.form.shows_earlier and len(state["pool"]) <= state.get("seen_passages", 0)
+        return NOTHING_NEW if is_same else ""
 
     def _spent(self, state: ReadState) -> str:
         usage = total(state.get("usage", []))

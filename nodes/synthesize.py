@@ -1,4 +1,4 @@
-"""Summarize what was remembered: notes of sessions that ended, or narratives across events (StructMem section 3.3).
+"""Summarize what was remembered: notes of sessions that ended, or narratives across events (StructMem section 2.2).
 
 No lock on commits is held while the model writes: what changed meanwhile is checked before the texts are stored.
 """
@@ -29,7 +29,7 @@ from langgraph_engram.summarization.scheduling import (
     is_covered_elsewhere,
     with_current_status,
 )
-from langgraph_engram.summarization.writing import SynthesisWriter
+from langgraph_engram.summarization.writing import NO_HISTORY, History, SynthesisWriter
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Synthesize:
     model: Model
     settings: SynthesisSettings
     scheduler: Scheduler
-    seeds: int = 0
-    """Records from history that a narrative goes back to."""
+    history: History = NO_HISTORY
+    """What a narrative goes back to."""
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
     chooser: Chooser | None = None
@@ -56,7 +56,7 @@ class Synthesize:
         chooser = self.chooser
         readings, usage = chooser.read(index, chooser.due(index, sessions, asked)) if chooser else ([], [])
         jobs = self.scheduler.jobs(index, sessions)
-        writer = SynthesisWriter(self.model, self.settings, self.seeds, self.verify)
+        writer = SynthesisWriter(self.model, self.settings, self.history, self.verify)
         written = writer.write(index, scope.key, jobs)
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
         about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]

@@ -64,7 +64,8 @@ class WriteAnswerStep:
             return merge_pools(state["evidence"], pool, budget)
         if pool and self.settings.sufficiency != "always":
             return pool
-        return merge_pools(pool, light_passages(state["evidence"], self.settings), budget)
+        held = [] if self.form.shows_earlier else pool
+        return merge_pools(held, light_passages(state["evidence"], self.settings), budget)
 
     def _ask(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
         request, intent = state["request"], state["intent"]

@@ -1,4 +1,4 @@
-"""Ask for an answer from light memory, or for the word that it does not suffice (HyMem section 3.3)."""
+"""Ask for an answer from light memory, or for the word that it does not suffice (HyMem section 3.2)."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,10 @@ from langchain_core.messages import BaseMessage
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerInputs
 
+INSUFFICIENT = (
+    f"If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: {UNKNOWN}"
+)
+
 
 @dataclass(frozen=True)
 class AnswerLight(AnswerInputs, Question[str]):
@@ -14,7 +18,4 @@ class AnswerLight(AnswerInputs, Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return self.render_with(
-            "If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: "
-            f"{UNKNOWN}"
-        )
+        return self.render_with(INSUFFICIENT)

@@ -54,11 +54,13 @@ class DecideUpdate(Question[UpdateVerdicts]):
 
     clusters: tuple[tuple[Record, ...], ...]
     """The clusters, each oldest first."""
+    rules: str = SYSTEM
+    """What the actions mean."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         shown = (f"Cluster {number} {_shown(records)}" for number, records in enumerate(self.clusters, start=1))
-        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(shown))]
+        return [SystemMessage(self.rules), HumanMessage("\n\n".join(shown))]
 
 
 def _shown(records: Sequence[Record]) -> str:

@@ -13,6 +13,8 @@ SYSTEM = f"""You describe, in one or two sentences in the third person, how a co
 the next: what ended, what began, and what links them. Name people and things as they are named. Write nothing else.
 {DATA_ONLY}"""
 
+NOTHING = "Nothing: the conversation opens here."
+
 
 @dataclass(frozen=True)
 class DescribeBoundary(Question[str]):
@@ -26,19 +28,27 @@ class DescribeBoundary(Question[str]):
     first_turns: tuple[Turn, ...]
     gap: str = ""
     """The time between the two, in words; empty within a session."""
+    earlier_keywords: tuple[str, ...] = ()
+    later_keywords: tuple[str, ...] = ()
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        before, after = ("\n".join(map(quote_turn, turns)) for turns in (self.last_turns, self.first_turns))
-        earlier = f"{plain(self.earlier_summary)}\n{before}".strip() or "Nothing: the conversation opens here."
+        earlier = _event(self.earlier_summary, self.earlier_keywords, self.last_turns)
+        later = _event(self.later_summary, self.later_keywords, self.first_turns)
         gap = f"\n\nTime between them: {self.gap}" if self.gap else ""
         return [
             SystemMessage(SYSTEM),
             HumanMessage(
-                f"Earlier event:\n{inside('context', earlier)}\n\n"
-                f"Later event:\n{inside('conversation', f'{plain(self.later_summary)}{chr(10)}{after}')}{gap}"
+                f"Earlier event:\n{inside('context', earlier or NOTHING)}\n\n"
+                f"Later event:\n{inside('conversation', later)}{gap}"
             ),
         ]
+
+
+def _event(summary: str, keywords: Sequence[str], turns: Sequence[Turn]) -> str:
+    """Return an event's topics, its keywords and some of its turns, each on a line of its own (ES-Mem Figure 8)."""
+    named = f"Keywords: {plain(', '.join(keywords))}" if keywords else ""
+    return "\n".join(line for line in (plain(summary), named, *map(quote_turn, turns)) if line)
 
 
 def boundary_text(kind: BoundaryKind, before: str, after: str, first_turns: Sequence[Turn], gap: str) -> str:

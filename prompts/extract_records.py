@@ -1,4 +1,4 @@
-"""Ask for the dimensional records of some turns (DimMem section 3.2).
+"""Ask for the dimensional records of some turns (DimMem section 3.2, Figures 6 and 7).
 
 Where we leave the paper's wording: a record points at numbered sentences, and its words may be left out where a
 sentence stands on its own, so that a small model chooses and labels instead of copying; times are resolved before the
@@ -75,22 +75,37 @@ class Extraction(BaseModel):
         return [RecordDraft(**dict(record), lasting=kind) for record, kind in zip(self.records, kinds, strict=True)]
 
 
-RULES = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
-Sentences have numbers in brackets. Go through them in order, and make one record of each that holds a fact, plan, \
-event, preference, name, number, place or date, or that an assistant recommends. An image has no record of its own: \
-take from its caption what the words around it lean on and do not say. Join sentences only if they say one thing. \
-Leave out what only greets, thanks, praises, encourages or asks, and what somebody finds of something in passing ("it \
-looks great").
+OPENING = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
+Sentences have numbers in brackets. Go through them in order, and make one record of each that"""
+HOW = """\
 A record names its sentences by number. Write names instead of "I", "you", "they" or "it"; take them, and whatever \
 else makes a record clear by itself, from any sentence or from the context, and add nothing that is not shown. Where a \
 date stands in brackets after a time, use that date; else keep the words of the time. Text between context tags was \
 said before: read it, and make no record of it alone. Leave a field empty, or out, where there is nothing to say."""
-SYSTEM = f"{RULES}\n{DATA_ONLY}"
+RULES = f"""{OPENING} holds a fact, plan, event, preference, name, number, place or date, or that an assistant \
+recommends. An image has no record of its own: take from its caption what the words around it lean on and do not say. \
+Join sentences only if they say one thing. Leave out what only greets, thanks, praises, encourages or asks, and what \
+somebody finds of something in passing ("it looks great").
+{HOW}"""
+SELECTIVE = f"""{OPENING} tells something of value in the long run: who the user is, whom and what they know, have and \
+use, and how things stand; what they did, experienced and plan; what they prefer, believe, do by habit, aim at and are \
+able to; and whatever helps to understand later what they need. A sentence that tells several things has several \
+records. Leave out greetings, thanks, plain confirmations and small talk, and what matters for the task at hand alone: \
+how a text is to be laid out, and what is asked for once.
+{HOW}"""
 
 
 @dataclass(frozen=True)
 class ExtractRecords(AboutSentences, Question[Extraction]):
-    """What is worth remembering of these turns?"""
+    """What is worth remembering of these turns? Fine-grained: what has any substance (Figure 7)."""
 
-    system = SYSTEM
+    system = f"{RULES}\n{DATA_ONLY}"
+    numbers_images = False
+
+
+@dataclass(frozen=True)
+class ExtractLasting(AboutSentences, Question[Extraction]):
+    """What of these turns has value in the long run? For chats with an assistant (Figure 6)."""
+
+    system = f"{SELECTIVE}\n{DATA_ONLY}"
     numbers_images = False

@@ -4,9 +4,10 @@ As in the paper, the model names its likeliest and its least likely label, each 
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, quote_turn
@@ -27,11 +28,19 @@ class BoundaryVerdict(BaseModel):
     likeliest: LabelGuess
     least_likely: LabelGuess
 
+    @model_validator(mode="after")
+    def _are_two(self) -> Self:
+        """Check that the labels differ and the first is the likelier one (Figure 7)."""
+        first, second = self.likeliest, self.least_likely
+        if first.label == second.label or first.probability <= second.probability:
+            raise ValueError("name two different labels, the likeliest with the higher probability")
+        return self
+
 
 SYSTEM = f"""You judge how a conversation goes on at one point.
 You read the turns before the point and the turns after it, and label what the first turn after it does: \
-topic_intro opens a subject that was not there; topic_shift moves from one subject to another; detail_elaborate stays \
-with the subject and adds to it; direct_resp answers or reacts to what came just before.
+topic_intro opens another subject that has to do with the one before; topic_shift leaves that for one that has not; \
+detail_elaborate stays with the subject and adds to it; direct_resp answers or reacts to what came just before.
 Give the likeliest label and the least likely label, each with its probability between 0 and 1.
 {DATA_ONLY}"""
 

@@ -46,11 +46,12 @@ class ParseIntent(Question[ParsedIntent]):
     now: datetime | None = None
     speakers: tuple[str, ...] = ()
     """People who take part in the conversations."""
+    rules: str = SYSTEM
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         people = ", ".join(map(speaker_name, self.speakers)) or "unknown"
         return [
-            SystemMessage(SYSTEM),
+            SystemMessage(self.rules),
             HumanMessage(f"People: {people}\nToday: {format_day(self.now)}\n\n{inside('context', self.query)}"),
         ]

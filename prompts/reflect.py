@@ -1,6 +1,7 @@
 """Ask whether an answer is complete, and if not, what to look for next (HyMem section 3.4).
 
-As in the paper's Algorithm 1, the first question is judged, never the rewritten one; the whole pool is shown.
+As in the paper's Algorithm 1, the first question is judged, never the rewritten one. The whole pool is shown; the
+paper's preset shows the answer alone.
 """
 
 from dataclasses import dataclass, field
@@ -29,6 +30,12 @@ It is complete if every part of the question is answered by what was found. If n
 next question to memory: about the missing part only, with the names that were found.
 {DATA_ONLY}"""
 
+ALONE = f"""You check whether an answer meets a question. It does where it is about what is asked, takes up every part \
+of it, and is complete and well reasoned on the whole. If not, say what is missing and word the question anew, so that \
+memory is searched for just that.
+{DATA_ONLY}"""
+"""For an answer without what it was written from (HyMem appendix B.2)."""
+
 
 @dataclass(frozen=True)
 class Reflect(Question[Reflection]):
@@ -38,7 +45,8 @@ class Reflect(Question[Reflection]):
     """The first question."""
     intent: Intent
     answer: str
-    pool: tuple[Evidence, ...]
+    pool: tuple[Evidence, ...] | None
+    """What the answer was written from; None to judge it by itself."""
     asked: tuple[str, ...] = ()
     """Every query put to memory so far."""
     form: AnswerForm = field(default_factory=AnswerForm)
@@ -46,11 +54,9 @@ class Reflect(Question[Reflection]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return [
-            SystemMessage(SYSTEM),
-            HumanMessage(
-                f"Found:\n{inside('pool', self.form.layout(self.pool) or 'nothing')}\n\n"
-                f"Asked so far: {one_line('; '.join(self.asked))}\nQuestion: {without_tags(self.query)}\n"
-                f"Answer: {one_line(self.answer) or 'none'}"
-            ),
-        ]
+        judged = f"Question: {without_tags(self.query)}\nAnswer: {one_line(self.answer) or 'none'}"
+        if self.pool is None:
+            return [SystemMessage(ALONE), HumanMessage(judged)]
+        found = inside("pool", self.form.layout(self.pool) or "nothing")
+        asked = one_line("; ".join(self.asked))
+        return [SystemMessage(SYSTEM), HumanMessage(f"Found:\n{found}\n\nAsked so far: {asked}\n{judged}")]

@@ -200,10 +200,11 @@ class Sentence:
     text: str
     """As it was said; of an image, what it shows."""
     number: int = 0
-    """From 1; 0 for small talk, which nobody can cite."""
+    """From 1; 0 for what nobody can cite, as small talk where it is not numbered."""
     image: bool = False
     answers: Turn | None = None
     """The turn before, if it ends with a question that this short reply answers."""
+    is_small_talk: bool = False
 
     @property
     def asks(self) -> bool:
@@ -255,7 +256,7 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str], *, small_t
     others = people - {turn.speaker}
     for text in split_sentences(turn.text):
         if is_small_talk(text, others):
-            yield Sentence(turn, text, number=int(small_talk))
+            yield Sentence(turn, text, number=int(small_talk), is_small_talk=True)
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
         asked = None
@@ -282,8 +283,6 @@ class AboutSentences:
     """The ids of the turns that are kept as passages as well."""
     system: ClassVar[str]
     """The rules, the same for every call, so that a prompt cache hits."""
-    small_talk: ClassVar[bool] = False
-    """Whether small talk is numbered as well."""
     numbers_images: ClassVar[bool] = True
     """Whether an image is numbered beside what was said in its turn. Without a number, nothing is drawn of it alone."""
 
@@ -306,7 +305,7 @@ class AboutSentences:
             yield f"{speaker_name(turn.speaker)}: {' '.join(text for owner, text in texts if owner is turn)}"
 
     def _sentences(self) -> list[Sentence]:
-        sentences = number_sentences(self.turns, self.context, small_talk=self.small_talk)
+        sentences = number_sentences(self.turns, self.context, small_talk=True)
         if self.numbers_images:
             return sentences
         said = {sentence.turn.turn_id for sentence in sentences if sentence.number and not sentence.image}

@@ -89,7 +89,7 @@ class AnswerForm:
     source: str = f"{SOURCE} {ORDERED}"
     """Says what the answer is written from, and in what order that stands."""
     shows_earlier: bool = False
-    """Whether the answers of earlier rounds are shown beside the memories."""
+    """Whether the answers of earlier rounds are shown, in place of what these rested on (HyMem Algorithm 1)."""
 
     def styled(self, style: AnswerStyle | None) -> "AnswerForm":
         """Return this form with the wording of a style; as it is for None."""

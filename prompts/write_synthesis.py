@@ -1,4 +1,4 @@
-"""Ask for a narrative of what was just remembered and what it goes back to (StructMem section 3.3)."""
+"""Ask for a narrative of what was just remembered and what it goes back to (StructMem section 2.2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

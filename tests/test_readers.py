@@ -10,13 +10,14 @@ from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.prompts.reflect import Reflection
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.reflect import Reflect, Reflection
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence
 from langgraph_engram.state import RecallRequest
 from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 
 THINGS = (
     *("kayak", "violin", "orchard", "telescope", "bakery", "sailboat", "pottery", "marathon"),
@@ -128,7 +129,77 @@ def test_hymem_reads_ten_key_sentences():
 
     assert len(light.evidence) == 10
     assert all(passage.record for passage in light.evidence)
-    assert "pool" not in text_of(light)
+
+
+def by_rounds(question: Question):
+    """Answer nothing from key sentences, a date in each deep round, and find the first of these incomplete."""
+    if isinstance(question, AnswerLight):
+        return UNKNOWN
+    if isinstance(question, WriteAnswer):
+        return "On 5 March [1]." if not question.earlier else "On 5 March, from her brother [1]."
+    if isinstance(question, Reflect):
+        complete = "brother" in question.answer
+        return Reflection(complete=complete, missing="from whom", next_query="Who sold the violin?")
+    return by_rule(question)
+
+
+def hymem_questions(answer=by_rounds, **changes: object) -> list[Question]:
+    """Return what is asked when a question is put to all sessions under HyMem's preset."""
+    settings = preset("hymem")
+    for group, values in changes.items():
+        settings = changed(settings, group, **values)
+    model = FakeModel([answer] * 100)
+    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
+        for number in range(len(THINGS)):
+            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
+        model.asked.clear()
+        memory.recall("When did Ana buy the kayak?", user_id="ana")
+    return model.asked
+
+
+def test_hymem_answers_from_its_units_and_the_answers_before():
+    """HyMem Algorithm 1: the generators see q0, the passages of their round and the pool, which is earlier answers."""
+    asked = hymem_questions()
+    first, second = (question for question in asked if isinstance(question, WriteAnswer))
+
+    assert (first.earlier, second.earlier) == ((), ("On 5 March [1].",))
+    assert "<answers>\nOn 5 March.\n</answers>" in text_of(second)
+    assert first.query == second.query == "When did Ana buy the kayak?"
+    assert all(passage.record is None and passage.turns for passage in (*first.evidence, *second.evidence))
+    assert first.evidence != second.evidence
+    assert [len(question.evidence) for question in asked if isinstance(question, AnswerLight)] == [10, 10]
+
+
+def test_hymem_takes_a_light_answer_that_rests_on_earlier_ones():
+    """HyMem Algorithm 1: what the light generator answers from the pool suffices, though it has no piece to cite."""
+    asked = hymem_questions(lambda asked: "Zzz." if getattr(asked, "earlier", ()) else by_rounds(asked))
+    asked = [question.name for question in asked]
+
+    assert asked == ["AnswerLight", "SelectRecords", "WriteAnswer", *["Reflect", "AnswerLight"] * 2, "Reflect"]
+
+
+def test_hymem_names_all_answers_and_never_refuses_once_deep():
+    """HyMem appendix B.3 and B.5: the light generator is strict; the deep one lists all that is possible."""
+    light, deep = (
+        next(question.render()[0].text for question in hymem_questions() if isinstance(question, kind))
+        for kind in (AnswerLight, WriteAnswer)
+    )
+    (alone,) = {q.render()[0].text for q in hymem_questions(deep={"sufficiency": "always"}) if q.name == "WriteAnswer"}
+
+    assert UNKNOWN in light
+    assert "Name every answer that the pieces allow" not in light
+    assert UNKNOWN not in deep
+    assert "Name every answer that the pieces allow" in deep
+    assert alone == light
+
+
+def test_hymem_without_level1_reads_units():
+    """HyMem Table 2, Level 2 alone: raw units found by their own text."""
+    asked = hymem_questions(paper={"level1": False, "top_k": 3}, deep={"sufficiency": "always"})
+    shown = next(question.evidence for question in asked if isinstance(question, WriteAnswer))
+
+    assert len(shown) == 3
+    assert any("kayak" in turn.text for turn in shown[0].turns)
 
 
 def test_engram_reads_whole_turns_in_the_order_of_time():

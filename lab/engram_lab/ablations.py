@@ -41,11 +41,11 @@ def _routed(settings: Settings, routes: list[str]) -> Settings:
 
 
 def _content_only(settings: Settings) -> Settings:
-    """The records' own words alone: no dimensions and no other layer."""
+    """The records' own words alone: no dimension filters what is compared, and no query asks for replies."""
     if not isinstance(settings.paper, DimMemSettings):
         return settings
     settings = _routed(settings, [name for name in settings.retrieve.routes if name in ("lexical", "dense")])
-    return changed(settings, "paper", dimensions=False, shows_dimensions=False)
+    return changed(_filter(settings), "paper", dimensions=False, shows_dimensions=False, assistant_replies="never")
 
 
 def _filter(settings: Settings) -> Settings:

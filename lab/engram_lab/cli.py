@@ -28,7 +28,8 @@ def _option(name: str, says: str, **more: Any) -> Any:
     return typer.Option(name, help=says, show_default=False, **more)
 
 
-Limit = Annotated[int | None, _option("--limit", "The first N only: questions, of BEAM chats.", min=1)]
+Limit = Annotated[int | None, _option("--limit", "The first N only: questions (conversations of BEAM, cost).", min=1)]
+Data = Annotated[Literal["locomo", "longmemeval"], typer.Option("--data", help="What the file is of.")]
 Out = Annotated[
     Path | None,
     _option("--out", "A folder for questions.jsonl and the memories. A run that was cut short goes on there."),
@@ -157,15 +158,27 @@ def judge(
 
 @BENCH.command()
 def cost(
-    context: typer.Context, file: DataSet, preset: Preset = None, without: Without = None, as_json: AsJson = False
+    context: typer.Context,
+    file: DataSet,
+    data: Data = "locomo",
+    preset: Preset = None,
+    model: Model = None,
+    limit: Limit = None,
+    vectors: Vectors = None,
+    without: Without = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Count the calls and tokens of writing LoCoMo conversations, answered by rules."""
+    """Count the calls and tokens of writing conversations, answered by rules unless --model names another."""
     from engram_lab.cost import run_cost
 
     opened = _opener(context)
-    settings, encoder = opened.settings(preset, without), opened.encoder()
+    settings, encoder = opened.settings(preset, without, data), opened.encoder(vectors=vectors)
+    answering = opened.model(model) if model else None
     with progress("reading") as bar:
-        figures = run_cost(file, lambda folder, model: opened.memory(folder, model, settings, encoder), progress=bar)
+        figures = run_cost(
+            file, lambda folder, model: opened.memory(folder, model, settings, encoder),
+            progress=bar, data=data, model=answering, limit=limit,
+        )  # fmt: skip
     _print_figures(figures, as_json, without)
 
 

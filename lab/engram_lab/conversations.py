@@ -16,7 +16,6 @@ from engram_lab.harness import (
     Setup,
     StrPath,
     WriteFigures,
-    cost_by_breadth,
     cost_by_node,
     mean,
     measure_recall,
@@ -71,7 +70,6 @@ class Measured(Generic[Line]):
             "usage": {
                 "write": cost_by_node([write.usage for write in self.written]),
                 "read": cost_by_node([line.read for line in self.lines]),
-                "read_by_breadth": cost_by_breadth(self.lines),
             },
             "seconds": {
                 "write": sum(write.seconds for write in self.written),

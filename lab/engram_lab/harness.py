@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from os import PathLike
 from time import perf_counter
-from typing import Self, TypeVar, get_args
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy.stats import bootstrap
@@ -20,7 +20,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Recollection, Usage, UsageEntry, count_tokens
-from langgraph_engram.schema import Breadth, Evidence, Frozen
+from langgraph_engram.schema import Evidence, Frozen
 
 MEDIAN, NEARLY_ALL = 50, 95
 """Percentiles."""
@@ -203,19 +203,6 @@ def recall_times(lines: Sequence[AnswerFigures]) -> Figures:
     by_step = {step: [line.step_seconds[step] for line in lines if step in line.step_seconds] for step in steps}
     taken = percentiles([line.recall_seconds for line in lines], "recall_")
     return {**taken, "recall_by_step": {step: percentiles(seconds) for step, seconds in by_step.items()}}
-
-
-def cost_by_breadth(lines: Sequence[AnswerFigures]) -> Figures:
-    """Return what an answer costs that needs one thing, and each kind of whole: medians of calls and prompt tokens."""
-    groups = {name: [line.read for line in lines if line.breadth == name] for name in get_args(Breadth)}
-    return {
-        name: {
-            "questions": len(reads),
-            "calls": percentile([read.calls for read in reads], MEDIAN),
-            "prompt_tokens": percentile([read.prompt_tokens for read in reads], MEDIAN),
-        }
-        for name, reads in groups.items()
-    }
 
 
 def percentiles(seconds: Sequence[float], prefix: str = "") -> dict[str, float | None]:

@@ -25,6 +25,7 @@ from engram_lab.judge_protocols import (
     judging_question,
     rules_of,
 )
+from engram_lab.reading import GOLD, LEVEL1
 from engram_lab.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, open_run, whole_lines
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 from langgraph_engram.llm.base import Model
@@ -66,8 +67,8 @@ class AnswerLine(JudgedAnswer):
 
     @property
     def group(self) -> str:
-        """Return the category under which it is reported."""
-        return str(self.category) if self.category is not None else self.kind
+        """Return the category under which it is reported: one without an answer stays in its type, as in the papers."""
+        return str(self.category) if self.category is not None else self.question_type
 
 
 class JudgedLine(KeyedLine):
@@ -76,6 +77,7 @@ class JudgedLine(KeyedLine):
     answer_key: list[str | int]
     reader: str
     category: str
+    unanswerable: bool = False
     question: str
     gold: str
     answer: str
@@ -141,7 +143,11 @@ def run_judge(
         run.ask_all(answers, lambda line: judge(model, protocol, line), concurrency, progress, "judging")
         judged = run.finish(answers)
     readers = dict.fromkeys(line.reader for line in judged)
-    by_reader = {name: _report([line for line in judged if line.reader == name], answers, wrong) for name in readers}
+    by_reader = {
+        name: {**_report(own, answers, wrong), **(_failures(own, judged) if LEVEL1 in readers else {})}
+        for name in readers
+        if (own := [line for line in judged if line.reader == name])
+    }
     return {
         "judge": model.name,
         "protocol": protocol,
@@ -170,7 +176,7 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
         reason=getattr(verdict, "reason", ""),
         failure=failure,
         usage=total([result.usage]),
-        **line.model_dump(include={"reader", "question", "gold", "answer"}),
+        **line.model_dump(include={"reader", "unanswerable", "question", "gold", "answer"}),
     )
 
 
@@ -222,7 +228,21 @@ def _report(
 def _figures(judged: Sequence[JudgedLine]) -> Figures:
     categories = sorted({line.category for line in judged})
     by_category = {name: _accuracy([line for line in judged if line.category == name]) for name in categories}
-    return {**_accuracy(judged), "by_category": by_category}
+    unanswerable = [line for line in judged if line.unanswerable]
+    abstention = {ABSTENTION_KIND: _accuracy(unanswerable)} if unanswerable else {}
+    return {**_accuracy(judged), "by_category": by_category, **abstention}
+
+
+def _failures(own: Sequence[JudgedLine], judged: Sequence[JudgedLine]) -> Figures:
+    """Return the share of questions that a reader gets wrong by what would have helped (HyMem section 3.1).
+
+    The key sentences of the right units: `retrieval`; else the turns that hold the answer: `compression`.
+    """
+    right = {line.key for line in judged if line.score == 1.0}
+    wrong = [line.key[1:] for line in own if line.score == 0.0]
+    helped = ["retrieval" if (LEVEL1, *key) in right else "compression" if (GOLD, *key) in right else "reasoning"
+              for key in wrong]  # fmt: skip
+    return {"failures": {name: helped.count(name) / len(own) for name in ("retrieval", "compression", "reasoning")}}
 
 
 def _accuracy(judged: Sequence[JudgedLine]) -> Figures:

@@ -18,7 +18,7 @@ from engram_lab.ablations import without as left_out
 from engram_lab.harness import Setup
 from engram_lab.replay import ReplayModel
 from engram_lab.resume import recording_of
-from langgraph_engram.config import Configuration, resolve, resolve_chat, resolve_model
+from langgraph_engram.config import SETTINGS_VARIABLE, Configuration, resolve, resolve_chat, resolve_model
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.llm.base import Model
@@ -46,24 +46,29 @@ class Opener:
         """Return what is chosen by options, by variables or by default."""
         return resolve(None, model, preset, None, dataset, environment=self.variables)
 
-    def settings(self, preset: str | None, without: Sequence[str] | None = None) -> Settings:
-        """Return the settings of a preset, without some parts."""
-        return left_out(self.configuration(preset=preset).settings, without or ())
+    def settings(self, preset: str | None, without: Sequence[str] | None = None, data: str | None = None) -> Settings:
+        """Return the settings that a preset has for a data set, without some parts."""
+        return left_out(self.configuration(preset=preset, dataset=data).settings, without or ())
 
     def model(self, name: str | None, **chat: object) -> Model:
         """Open a model."""
         called = resolve_chat(environment=self.variables).model_copy(update=chat)
-        return resolve_model(self.configuration(name).model, called)
+        return resolve_model(self._named(name).model, called)
 
     def encoder(self, name: str | None = None, *, keep: bool = False, vectors: Path | None = None) -> Encoder:
         """Open an encoder, once for all memories of a run; its vectors are kept in a folder, where one is named."""
-        opened = open_encoder(name or self.configuration().encoder)
+        opened = open_encoder(name or self._named().encoder)
         return CachingEncoder(VectorCache(opened.inner, vectors)) if keep or vectors else opened
 
     def memory(self, folder: str, model: str | Model, settings: Settings, encoder: Encoder) -> Memory:
         """Open a memory in a folder."""
         chat = resolve_chat(environment=self.variables)
         return Memory(folder, model, settings.preset, encoder=encoder, settings=settings, chat=chat)
+
+    def _named(self, model: str | None = None) -> Configuration:
+        """Return what is chosen whatever the settings of a preset are: those of a paper fit no other."""
+        chosen = {name: value for name, value in self.variables.items() if name != SETTINGS_VARIABLE}
+        return resolve(None, model, None, None, environment=chosen)
 
     def setup(
         self,

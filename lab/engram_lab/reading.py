@@ -1,9 +1,10 @@
 """Measure what a model makes of a memory when it answers (`engram bench reading`).
 
 A conversation is written once for each preset; then the model is asked the same questions from each memory, from plain
-turns within a budget, and from the turns that hold the answer. These are read in one call, while a memory may ask first
-whether what it found suffices, and look further. Readers take turns question by question, so that a run that is cut
-short compares them on the same questions.
+turns within a budget, and from the turns that hold the answer; where HyMem's preset comes first, also from its key
+sentences of the units that do. These are read in one call, while a memory may ask first whether what it found suffices,
+and look further. Readers take turns question by question, so that a run that is cut short compares them on the same
+questions.
 """
 
 import random
@@ -36,15 +37,15 @@ from engram_lab.harness import (
 )
 from engram_lab.resume import KeyedLine, LineKey, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
-from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.write_answer import AnswerForm, WriteAnswer
+from langgraph_engram.paper_settings import HyMemSettings
+from langgraph_engram.papers import read_parts
+from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import total
-from langgraph_engram.retrieval.passages import turn_passage
+from langgraph_engram.retrieval.passages import Candidate, format_passage, turn_passage
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
-from langgraph_engram.stores.base import Store
 from langgraph_engram.text.tokens import content_stems
 
 QUESTIONS = 60
@@ -53,6 +54,8 @@ TURN_TOKENS = 1000
 
 TURNS, GOLD, FULL = "turns", "gold", "full"
 """Readers who are shown plain turns, those that hold the answer, and every turn (HyMem Figure 5)."""
+LEVEL1 = "level1"
+"""The reader who is shown HyMem's key sentences of the units that hold the answer (Figure 6)."""
 
 Sample = Conversation[LocomoQuestion]
 Reader = Callable[[LocomoQuestion], AnswerFigures]
@@ -64,7 +67,7 @@ class ReadingLine(AnswerFigures, KeyedLine):
     KEY: ClassVar = ("reader", "sample", "index")
     model: str
     reader: str
-    """A preset's name, or `turns`, `gold`, `full`."""
+    """A preset's name, or `turns`, `gold`, `full`, `level1`."""
     sample: str
     index: int
     category: int
@@ -135,8 +138,8 @@ def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[Locom
 
 def open_readers(sample: Sample, memories: Mapping[str, Memory], full: bool) -> dict[str, Reader]:
     """Return all readers of a conversation by name."""
-    first = next(iter(memories.values()))
-    turns = TurnReader(first.store, first.model, Scope(user_id=sample.name))
+    scope = Scope(user_id=sample.name)
+    turns = TurnReader(next(iter(memories.values())), scope)
 
     def asking(memory: Memory) -> Reader:
         return lambda question: measure_answer(memory, sample.name, question.question)[0]
@@ -149,15 +152,19 @@ def open_readers(sample: Sample, memories: Mapping[str, Memory], full: bool) -> 
         TURNS: shown(lambda question: turns.search(question.question, TURN_TOKENS)),
         GOLD: shown(lambda question: turns.select(question.evidence)),
         **({FULL: shown(lambda _: turns.select())} if full else {}),
+        **({LEVEL1: shown(lambda question: turns.key_sentences(question.evidence))} if turns.has_level1 else {}),
     }
 
 
 class TurnReader:
-    """The plain turns of one scope, and the model that answers from them."""
+    """The plain turns of one scope, and the model that answers from them in the wording of the memory's preset."""
 
-    def __init__(self, store: Store, model: Model, scope: Scope) -> None:
-        self._encoder, self._model = store.encoder, model
-        self._index = store.index(scope).turns
+    def __init__(self, memory: Memory, scope: Scope) -> None:
+        self._encoder, self._model = memory.store.encoder, memory.model
+        self._form = read_parts(self._encoder, memory.settings).form
+        self.has_level1 = isinstance(memory.settings.paper, HyMemSettings)
+        self._scope = memory.store.index(scope)
+        self._index = self._scope.turns
 
     def search(self, query: str, budget: int) -> list[Evidence]:
         """Return the turns that BM25 and cosine find together, each scaled to [0, 1], best first within a budget."""
@@ -173,11 +180,19 @@ class TurnReader:
         turns = [turn for turn in self._index.items if external_ids is None or turn.external_id in external_ids]
         return [turn_passage([turn], 1.0, {}) for turn in turns]
 
+    def key_sentences(self, external_ids: Collection[str]) -> list[Evidence]:
+        """Return the records of the events that hold turns of those ids."""
+        scope = self._scope
+        holding = {turn.turn_id for turn in self._index.items if turn.external_id in external_ids}
+        events = {event.event_id for event in scope.events.items if holding.intersection(event.turn_ids)}
+        found = [at for at, record in enumerate(scope.records.items) if record.event_id in events]
+        return [format_passage(scope, Candidate("record", position, 1.0)) for position in found]
+
     def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
         """Ask the model, and return its answer and what that took."""
         started = perf_counter()
-        intent, short = Intent(query=query, anchor=query), AnswerForm().styled("short")
-        result = self._model.ask(WriteAnswer(query, intent, tuple(passages), form=short))
+        intent = Intent(query=query, anchor=query)
+        result = self._model.ask(WriteAnswer(query, intent, tuple(passages), form=self._form))
         if result.failure:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")
         return AnswerFigures(

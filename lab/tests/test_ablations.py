@@ -72,6 +72,15 @@ def test_what_is_left_is_what_the_reader_is_shown(name, part, is_as_in_the_paper
     assert is_as_in_the_paper(shown(name, part))
 
 
+def test_content_alone_has_no_replies_and_compares_by_meaning():
+    """DimMem Table 3: no query asks for replies; no dimension filters, and pairs are found by meaning from .85."""
+    settings = without(preset("dimmem"), ["content-only"])
+
+    assert settings.retrieve.routes == ["lexical", "dense"]
+    assert (settings.paper.dimensions, settings.paper.assistant_replies) == (False, "never")
+    assert (settings.paper.all_pairs, settings.update.cosine) == (True, 0.85)
+
+
 def test_an_unknown_part_is_named_with_those_there_are():
     """A mistyped name takes nothing out silently."""
     with pytest.raises(InvalidInput, match=r"'deeep': choose among dimension"):

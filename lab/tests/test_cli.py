@@ -37,6 +37,16 @@ def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(
     assert made_with["longmemeval"]["extract"] == made_with["locomo"]["extract"]
 
 
+def test_a_number_of_a_paper_can_be_changed(engram, locomo_file, monkeypatch):
+    """As the tables say, with ENGRAM_SETTINGS: it fits the preset that is named, and hinders nothing else."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", '{"paper": {"buffer_tokens": 16}}')
+
+    code, document, _ = engram("bench", "cost", str(locomo_file), "--preset", "structmem", "--limit", "1", "--json")
+
+    assert code == 0
+    assert json.loads(document)["events"] > 2
+
+
 def test_reading_is_measured(engram, locomo_file, tmp_path):
     """Every reader has its figures, and each leaves a line."""
     out = tmp_path / "out"

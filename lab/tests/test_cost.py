@@ -2,16 +2,28 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from engram_lab.ablations import without
-from engram_lab.cost import CountingModel, run_cost
+from engram_lab.cost import (
+    CountingModel,
+    coherences,
+    overlap_figures,
+    run_cost,
+    update_counts,
+    update_figures,
+    window_figures,
+)
+from engram_lab.datasets import read_longmemeval
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.presets import PRESETS, changed, preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Turn
+from langgraph_engram.testing import FakeModel
+from tests.conftest import by_rule
 
 
 @pytest.fixture
@@ -34,7 +46,6 @@ def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
     assert result.usage.calls == 1
     assert result.usage.prompt_tokens == sum(count_tokens(message.text) for message in question.render())
     assert result.usage.completion_tokens == count_tokens('{"sentences":[{"sources":[1]}]}')
-    assert model.schema_tokens > 0
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -61,3 +72,48 @@ def test_the_filter_by_meaning_compares_more(locomo_file):
     by_dimension, by_meaning = report(preset("dimmem")), report(without(preset("dimmem"), ["filter"]))
 
     assert by_meaning["comparisons"]["made"] > by_dimension["comparisons"]["made"]
+
+
+def test_a_model_may_answer_and_haystacks_be_written(haystacks_file, open_memory):
+    """What is counted is what the model was asked; of LongMemEval each haystack is a user's."""
+    model = FakeModel([by_rule] * 100)
+
+    report = run_cost(haystacks_file, open_memory("dimmem"), data="longmemeval", model=model, limit=1)
+
+    assert (report["model"], report["usage"]["write"]["calls"]) == (model.name, len(model.asked))
+
+
+def test_the_first_conversation_has_a_curve(locomo_file, open_memory):
+    """Turns, calls and tokens after each of its sessions (StructMem Figure 3a)."""
+    curve = run_cost(locomo_file, open_memory("structmem"))["curve"]
+
+    assert [point["turns"] for point in curve] == [2, 4]
+    assert 0 < curve[0]["calls"] < curve[1]["calls"]
+    assert curve[0]["prompt_tokens"] < curve[1]["prompt_tokens"]
+
+
+def test_an_update_is_told_by_what_it_embeds_decides_and_leaves():
+    """DimMem Table 5: two of three records share type and keywords, and one takes the place of the other."""
+    said = ["I sold the red canoe in Oslo.", "I no longer sell the red canoe in Oslo.", "Bees sleep at night."]
+    settings = changed(preset("dimmem"), "update", cosine=0.2)
+    with Memory("memory:", CountingModel(), encoder=HashingEncoder(), settings=settings) as memory:
+        for day, text in enumerate(said, start=1):
+            message = {"speaker": "Ana", "text": text, "said_at": f"2023-05-0{day}"}
+            memory.remember([message], user_id="ana", session_id=f"s{day}", close_session=True)
+        figures = update_figures(update_counts(memory, "ana"))
+
+    assert (figures["records"], figures["embedded"], figures["left"]) == (3, 2, 2)
+    assert (figures["MERGE"], figures["SUPERSEDE"], figures["KEEP_BOTH"]) == (0, 1, 0)
+    assert (figures["embedding_saved"], figures["compression"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+
+
+def test_windows_are_told_by_their_coherence_and_their_overlap(haystacks_file):
+    """DimMem Figures 4 and 5: cosines of turns read together, turns read for each, whether the nearest is shared."""
+    east, north = np.eye(2, dtype=np.float32)
+    said = np.stack([east, east, north, north])
+
+    assert coherences(said, 2) == [1.0, 1.0]
+    assert coherences(said, 4) == [pytest.approx(1 / 3)]
+    assert overlap_figures([said], 3, 1) == {"read": 5 / 4, "kept": 1.0}
+    assert overlap_figures([said], 3, 0) == {"read": 1.0, "kept": 0.0}
+    assert set(window_figures(read_longmemeval(haystacks_file), HashingEncoder(), 15)) == {"coherence", "overlap"}

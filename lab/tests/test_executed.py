@@ -1,6 +1,6 @@
 """A call visits few modules: what somebody reads who follows one with a debugger."""
 
-from engram_lab.executed import modules_of_calls
+from lab.tests.campaigns.executed import modules_of_calls
 
 MOST = {"recall": 45, "remember": 60}
 

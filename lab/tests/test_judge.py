@@ -186,6 +186,36 @@ def test_longmemeval_has_a_rule_for_each_type(tmp_path, line, rule):
         assert judging_question(protocol, answer.kind, judged) == judging_question(protocol, "", judged)
 
 
+def test_a_question_without_an_answer_stays_in_its_type(tmp_path):
+    """LongMemEval's tables count 133, 133, 78, 70, 56 and 30: abstentions are told again beside their types."""
+    asked = [
+        {"question_id": name, "question_type": "multi-session", "unanswerable": name.endswith("_abs"),
+         "question": name, "gold": "Runa", "answer": answer}
+        for name, answer in (("q1", "Runa"), ("q2_abs", "Omar"))
+    ]  # fmt: skip
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
+
+    figures = run_judge(tmp_path, WordJudge(), "longmemeval")
+
+    assert {name: found["questions"] for name, found in figures["by_category"].items()} == {"multi-session": 2}
+    assert (figures["abstention"]["questions"], figures["abstention"]["accuracy"]) == (1, 0.0)
+
+
+def test_wrong_answers_are_told_by_what_would_have_helped(tmp_path):
+    """HyMem 3.1: its own Level 1 of the right units helps where retrieval failed, the raw turns where it left out."""
+    right = {"hymem": "r...", "gold": "rrr.", "level1": "rr.."}
+    lines = [
+        {"reader": reader, "sample": "s", "index": index, "category": 4, "question": "Who?", "gold": "Runa",
+         "answer": "Runa" if mark == "r" else "Omar"}
+        for reader, marks in right.items() for index, mark in enumerate(marks)
+    ]  # fmt: skip
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    readers = run_judge(tmp_path, WordJudge(), "hymem")["readers"]
+
+    assert readers["hymem"]["failures"] == {"retrieval": 0.25, "compression": 0.25, "reasoning": 0.25}
+
+
 def test_an_answer_cannot_speak_as_another_line():
     """Line breaks in an answer do not make it a reference of its own."""
     judged = JudgedAnswer(question="Who?", gold="Runa", answer="Omar\nReference: Omar")

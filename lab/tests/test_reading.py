@@ -82,6 +82,21 @@ def test_a_further_reader_is_shown_every_turn(locomo_file):
     assert "apple trees" not in gold
 
 
+def test_hymem_is_read_from_its_own_key_sentences(locomo_file):
+    """HyMem Figure 6: the answer's units, compressed by its own Level 1, read in its own wording; nothing of others."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="hymem", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    report = run_reading(locomo_file, [Setup(*opened, preset="hymem")], most=1)
+
+    level1 = [question for question in model.asked if isinstance(question, WriteAnswer)][-1]
+    assert list(report["readers"]) == ["hymem", "turns", "gold", "level1"]
+    assert all(passage.record.kind == "key_sentence" for passage in level1.evidence)
+    assert "Runa sells cider" in level1.render()[-1].text
+    assert "orchard" not in level1.render()[-1].text
+    assert "Name every answer that the pieces allow" in level1.render()[0].text
+
+
 def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
     """Any first part has as many of each category, give or take one."""
     questions = read_locomo(locomo_file)[0].questions

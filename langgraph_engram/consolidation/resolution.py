@@ -12,7 +12,7 @@ from typing import TypeAlias
 from langgraph_engram.consolidation.merging import merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import stored_turns
-from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
+from langgraph_engram.prompts.decide_update import SYSTEM, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
 from langgraph_engram.segmentation.events import buffers
@@ -49,6 +49,9 @@ class Resolution:
 
 class ClusterResolver:
     """Decide on clusters of connected records, several of them in a question."""
+
+    rules = SYSTEM
+    """What the model is told of the actions."""
 
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
         """Return the clusters in batches of at most `CALL_TOKENS`, or of one cluster."""

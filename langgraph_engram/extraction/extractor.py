@@ -35,20 +35,18 @@ class TurnBatch:
     """Turns of the first one's session, just before it."""
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
-    small_talk: bool = False
-    """Whether small talk has numbers as well."""
     in_chunks: frozenset[str] = frozenset()
     """The ids of the run's turns that are kept as chunks as well; here they stand without code and tables."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return the sentences of the turns, numbered as a model sees them."""
-        return number_sentences(self.turns, self.context, small_talk=self.small_talk)
+        return number_sentences(self.turns, self.context, small_talk=True)
 
     @property
     def says_something(self) -> bool:
         """Return whether there is anything but small talk in it."""
-        return any(sentence.number for sentence in self.sentences)
+        return any(sentence.number and not sentence.is_small_talk for sentence in self.sentences)
 
     @property
     def prompt(self) -> Prompt:
@@ -140,8 +138,6 @@ class View:
     """A question about sentences (`AboutSentences`)."""
     dimensions: Collection[str] = ()
     """Those of `DIMENSIONS` that its records have."""
-    small_talk: bool = False
-    """Whether small talk has numbers as well."""
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
@@ -190,7 +186,7 @@ class Extractor:
     def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
         """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0002)."""
         answers: list[_Answered] = []
-        for answer in self._put(view, [replace(batch, small_talk=view.small_talk) for batch in batches]):
+        for answer in self._put(view, batches):
             is_cut_off = answer.result.failure is not None and answer.result.failure.kind == "too_long"
             halves = answer.batch.halves if is_cut_off else []
             answers += [replace(answer, counts=not halves), *self._put(view, halves)]

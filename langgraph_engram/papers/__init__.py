@@ -26,7 +26,7 @@ def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
             ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
             layout = dimmem.with_dimensions if paper.shows_dimensions else as_found
             form = replace(form, wording=dimmem.REASONED, layout=layout)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form, intent_rules=dimmem.INTENT_RULES)
         case EsMemSettings() as paper:
             lacking = ["boundary"] if paper.boundary_k else []
             ranker = esmem.EsMemRanker(paper)
@@ -36,13 +36,13 @@ def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
             form = replace(form, layout=structmem.by_speaker)
             parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
         case HyMemSettings() as paper:
-            ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k)
+            ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k, encoder)
+            wording = hymem.LIGHT if settings.deep.sufficiency == "always" else hymem.EXHAUSTIVE
             parts = ReadParts(
-                PaperRetriever(encoder, ranker, end, routes if paper.level1 else ()),
-                replace(form, wording=hymem.EXHAUSTIVE, shows_earlier=True),
+                PaperRetriever(encoder, ranker, end, routes if paper.level1 else (), event_turns=hymem.shown_turns),
+                replace(form, wording=wording, shows_earlier=True),
                 turns_around=hymem.unit_turns,
                 select_batch=paper.select_batch,
-                reflects_on_all=True,
             )
     style = settings.answer.style
     return parts if style == "auto" else replace(parts, form=parts.form.styled(style))

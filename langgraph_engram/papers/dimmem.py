@@ -21,12 +21,13 @@ from langgraph_engram.extraction.records import DIMENSIONS
 from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.papers.search import RecordRanker, quote_passage, text_scores
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
-from langgraph_engram.prompts.extract_records import ExtractRecords
-from langgraph_engram.prompts.rendering import plain
+from langgraph_engram.prompts.extract_records import ExtractLasting, ExtractRecords
+from langgraph_engram.prompts.parse_intent import SYSTEM
+from langgraph_engram.prompts.rendering import DATA_ONLY, plain
 from langgraph_engram.prompts.write_answer import BRIEF, CITE, DATES, NEWEST, UNKNOWN, Wording
 from langgraph_engram.retrieval.passages import Candidate, reply_position, turns_of
 from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted_mean
-from langgraph_engram.schema import Event, Evidence, Intent, Pair, Record, Turn
+from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, RecordIndex, ScopeIndex
@@ -36,6 +37,21 @@ from langgraph_engram.text.tokens import words
 CAUSES = ("reason", "purpose")
 """The dimensions that tell why."""
 ONE_REPLACED = "something else takes the place of one of them"
+INTENT_RULES = f"""{SYSTEM}
+Word the anchor for retrieval: it keeps the time, place, quantity and order that the question names, and says \
+"the user" for "I", "me" and "my".
+It needs the assistant where it goes back to an earlier conversation ("last time", "we talked about", "our previous \
+chat"), or asks to be reminded of what was recommended, mentioned, said, told, provided or suggested. "Can you remind \
+me which airline you suggested?" does; "How many countries have I visited this year?" does not."""
+"""How a query is parsed (Figure 8)."""
+PAIR_RULES = f"""You decide what becomes of two memories that look alike, the older one first.
+MERGE: facts that add to each other, one event told twice, or traits and tastes that overlap; one sentence can hold \
+every detail of both.
+SUPERSEDE: facts, where the newer contradicts or corrects the older.
+KEEP_BOTH: distinct events, above all at different times; traits that have nothing to do with each other; anything \
+you are not sure of.
+{DATA_ONLY}"""
+"""What the three actions mean for facts, episodes and profiles (section 3.4)."""
 REASONED = Wording(
     "First weigh the pieces in two or three sentences. Then write a last line that begins with "
     f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}\n{DATES} {NEWEST}',
@@ -49,7 +65,8 @@ def records_view(settings: DimMemSettings) -> View:
     """Ask for records without relations (section 3.2), of the dimensions that the settings leave (section 4.3)."""
     named = DIMENSIONS if settings.dimensions else ()
     dimensions = [name for name in named if settings.causal or name not in CAUSES]
-    return View("dimensional", ExtractRecords, dimensions)
+    question = ExtractLasting if settings.extractor == "selective" else ExtractRecords
+    return View("dimensional", question, dimensions)
 
 
 @dataclass(frozen=True)
@@ -134,7 +151,9 @@ class EveryPairFinder(PairFinder):
 
 
 class PairResolver(ClusterResolver):
-    """Decide on each pair by a question of its own."""
+    """Decide on each pair by a question of its own, of three actions (Eq. 9)."""
+
+    rules = PAIR_RULES
 
     def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
         """Return each pair alone."""
@@ -153,9 +172,13 @@ class PairResolver(ClusterResolver):
             if not gone.isdisjoint((older.record_id, newer.record_id)):
                 resolutions.append(Resolution((older, newer), "KEEP_BOTH", ONE_REPLACED))
                 continue
-            leaving = {"MERGE": {older.record_id, newer.record_id}, "SUPERSEDE": {older.record_id}}
-            gone |= leaving.get(verdict.action, set())
-            resolutions.append(Resolution((older, newer), verdict.action, verdict.reason, verdict.content.strip()))
+            action: Action = "SUPERSEDE" if verdict.action == "CONFLICT" else verdict.action
+            leaving: dict[Action, set[str]] = {
+                "MERGE": {older.record_id, newer.record_id},
+                "SUPERSEDE": {older.record_id},
+            }
+            gone |= leaving.get(action, set())
+            resolutions.append(Resolution((older, newer), action, verdict.reason, verdict.content.strip()))
         return resolutions
 
 
@@ -196,7 +219,7 @@ def with_assistant_replies(index: ScopeIndex, candidate: Candidate) -> Candidate
 
 def constraint_scores(records: RecordIndex, intent: Intent, numbers: DimMemSettings) -> Scores:
     """Score n records by the constraints of a query, its keywords among them, in [0, 1] (Eq. 7)."""
-    parts = dimension_parts(records, intent, unknown=0)
+    parts = dimension_parts(records, intent, unknown=0, mention_counts=numbers.mention_counts)
     if intent.keywords:
         phrase, token = _keyword_scores(records.items, intent.keywords)
         parts += [(numbers.phrase_weight, phrase), (numbers.token_weight, token)]

@@ -134,6 +134,8 @@ class AskingSegmenter(Segmenter):
             last_turns=_turns(index, turns, step.earlier.turn_ids[-side:]) if step.earlier else (),
             first_turns=_turns(index, turns, step.later.turn_ids[:side]),
             gap=step.gap,
+            earlier_keywords=tuple(step.earlier.keywords) if step.earlier else (),
+            later_keywords=tuple(step.later.keywords),
         )
 
 
@@ -149,22 +151,21 @@ def verdict_probability(verdict: BoundaryVerdict) -> float:
 
 
 def coupling(earlier: Vectors, later: Vectors) -> NDArray[np.float64]:
-    """Compute the mutual information of neighbouring topics under a Gaussian model (Eq. 1).
+    """Compute the mutual information of neighbouring topics under a Gaussian model (Eq. 1-2).
 
-    I = -0.5 ln(1 - rho^2), with rho the Pearson correlation over dimensions. The paper's square makes opposite topics
-    look coherent; rho below zero counts as zero here. Of vectors of shape (n, d) and those that follow each, it returns
-    n couplings in nats; a constant vector couples with nothing.
+    I = -0.5 ln(1 - rho^2), with rho the Pearson correlation over dimensions (Eq. 2): the square makes opposite topics
+    look as coherent as equal ones. Of vectors of shape (n, d) and those that follow each, it returns n couplings in
+    nats; a constant vector couples with nothing.
     """
     before, after = (vectors - vectors.mean(axis=1, keepdims=True) for vectors in (earlier, later))
     norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     products = np.einsum("ij,ij->i", before, after)
     rho = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
-    clipped = np.clip(rho, 0, 1).astype(np.float64)
-    return np.asarray(-0.5 * np.log(np.maximum(1 - clipped**2, LEAST_REMAINDER)))
+    return np.asarray(-0.5 * np.log(np.maximum(1 - rho.astype(np.float64) ** 2, LEAST_REMAINDER)))
 
 
 def weakest(couplings: NDArray[np.float64], quantile: float) -> list[int]:
-    """Return the positions whose coupling is at most the quantile: floor(q (n - 1)) + 1 without ties (Eq. 2)."""
+    """Return the positions whose coupling is at most the quantile: floor(q (n - 1)) + 1 without ties (section 3.1)."""
     if couplings.size == 0:
         return []
     return [int(position) for position in np.flatnonzero(couplings <= np.quantile(couplings, quantile))]
@@ -209,7 +210,7 @@ class EsMemRanker:
     numbers: EsMemSettings
 
     def rank(self, matches: Matches, intent: Intent, query: Vectors) -> Iterator[Candidate]:  # noqa: ARG002 - asks by meaning alone
-        """Yield the K events that score highest (section 3.3, Eq. 5-7)."""
+        """Yield the K events that score highest (section 3.3, Eq. 7-10)."""
         index, numbers = matches.index, self.numbers
         if numbers.boundary_k:
             scores = event_scores(index, query, numbers.boundary_k, numbers.boundary_window, numbers.boundary_alpha)

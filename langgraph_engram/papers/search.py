@@ -1,6 +1,6 @@
 """Search as the papers do: by a ranking of their own, all of it shown, without an order or an end by relevance."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -8,11 +8,18 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn
-from langgraph_engram.retrieval.passages import Candidate, format_passage, make_passage, turns_of, with_excerpt
+from langgraph_engram.retrieval.passages import (
+    Candidate,
+    format_passage,
+    make_passage,
+    turn_passage,
+    turns_of,
+    with_excerpt,
+)
 from langgraph_engram.retrieval.relevance import Relevance, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import Scores, min_max, top_matching, top_positions
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
-from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.schema import Event, Evidence, Intent, Turn
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import content_stems
@@ -36,6 +43,8 @@ class PaperRetriever:
     """The routes whose lack of data is noted."""
     event_passages: Literal["turns", "summary"] = "turns"
     """What of an event is shown."""
+    event_turns: Callable[[ScopeIndex, Event], Sequence[Turn]] | None = None
+    """Returns the turns that are shown of an event; None for its own."""
 
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
         """Return what the paper's ranking finds, within the budget, and a note of each lack."""
@@ -54,9 +63,12 @@ class PaperRetriever:
 
     def _format(self, index: ScopeIndex, candidate: Candidate) -> Evidence:
         """Return an event as its summary where that is asked for or no turn is left, anything else as it is said."""
-        if candidate.kind != "event" or (self.event_passages == "turns" and turns_of(index, candidate)):
+        has_turns = self.event_passages == "turns" and bool(turns_of(index, candidate))
+        if candidate.kind != "event" or (has_turns and not self.event_turns):
             return format_passage(index, candidate)
         event = index.events.items[candidate.position]
+        if has_turns and self.event_turns:
+            return turn_passage(self.event_turns(index, event), candidate.score, candidate.routes, candidate.relevance)
         return make_passage(candidate, event.event_id, dated(event.indexed_text, event.started_at))
 
 

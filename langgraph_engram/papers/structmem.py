@@ -26,13 +26,13 @@ OTHERS = "Turns:"
 
 
 FACTS = View("factual", ExtractFacts)
-RELATIONS = View("relational", ExtractRelations, small_talk=True)
+RELATIONS = View("relational", ExtractRelations)
 """The two views of a batch of turns (section 2.1)."""
 
 
 @dataclass(frozen=True)
 class BufferSegmenter(Segmenter):
-    """Cut turns where a buffer is full (section 3.1)."""
+    """Cut turns where a buffer is full (section 2.1)."""
 
     settings: StructMemSettings
 
@@ -48,7 +48,7 @@ class BufferSegmenter(Segmenter):
 
 @dataclass(frozen=True)
 class WindowScheduler(Scheduler):
-    """Make each full window of time a synthesis of its own (section 3.3)."""
+    """Make each full window of time a synthesis of its own (section 2.2)."""
 
     writes_new: bool = True
 
@@ -78,7 +78,7 @@ def time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record
 
 @dataclass(frozen=True)
 class StructMemRanker(RecordRanker):
-    """Concatenate the nearest records and syntheses (section 3.4)."""
+    """Concatenate the nearest records and syntheses (appendix A.4)."""
 
     synthesis_k: int
 

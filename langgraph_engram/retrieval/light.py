@@ -14,6 +14,7 @@ from operator import not_
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.features import record_links
@@ -183,10 +184,10 @@ class ReadParts:
     """Returns what deep retrieval shows of a source turn."""
     select_batch: int = SELECT_BATCH
     """Candidates of one call of the deep selection."""
-    reflects_on_all: bool = False
-    """Whether each answer is reflected on, and not only those that rules cannot confirm."""
     reads_whole: bool = False
     """Whether what needs the whole is answered from lines of all that was found."""
+    intent_rules: str = SYSTEM
+    """What a model that parses queries is told."""
 
 
 def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:

@@ -1,6 +1,6 @@
 """Score the memories of a scope by each route.
 
-The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, boundary (ES-Mem Eq. 5-7) and synthesis
+The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, boundary (ES-Mem Eq. 7-10) and synthesis
 routes score turns, events and narratives.
 """
 
@@ -35,7 +35,7 @@ UNKNOWN_CREDIT = 0.5
 """Score of a constrained dimension that a record leaves open; 0 in DimMem."""
 BOUNDARY_K, BOUNDARY_WINDOW, BOUNDARY_ALPHA = 10, 3, 0.7
 """k boundaries that are anchors, w events on each side of one, and alpha, the weight of the summary against the anchor
-(ES-Mem section 3.3 and Eq. 7)."""
+(ES-Mem section 3.3 and Eq. 10)."""
 LEAST = 1e-6
 """The score of an event that is reached, however unlike the query."""
 
@@ -172,14 +172,19 @@ def dimension_scores(records: RecordIndex, intent: Intent) -> Scores:
     return weighted_mean(dimension_parts(records, intent, UNKNOWN_CREDIT), len(records))
 
 
-def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> list[tuple[float, Scores]]:
-    """Return the weight of each dimension that a query constrains, and how well each record fulfils it."""
+def dimension_parts(
+    records: RecordIndex, intent: Intent, unknown: float, *, mention_counts: bool = False
+) -> list[tuple[float, Scores]]:
+    """Return the weight of each dimension that a query constrains, and how well each record fulfils it.
+
+    With `mention_counts` a time is fulfilled by a mention in it as well where the event was at another time.
+    """
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
         of_type = is_one_of(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
         parts.append((TYPE_WEIGHT, of_type.astype(np.float32)))
     if intent.time:
-        parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
+        parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown, mention_counts=mention_counts)))
     if intent.location:
         elsewhere = np.where(records.has_location, np.float32(0), np.float32(unknown))
         parts.append((LOCATION_WEIGHT, np.where(records.mentioning(intent.location), np.float32(1), elsewhere)))
@@ -198,18 +203,20 @@ def weighted_mean(parts: Sequence[tuple[float, Scores]], items: int) -> Scores:
     return np.asarray(sum(weight / whole * scores for weight, scores in parts))
 
 
-def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
+def time_scores(
+    records: RecordIndex, constraint: TimeConstraint, unknown: float, *, mention_counts: bool = False
+) -> Scores:
     """Return 1 where the event time, or lacking one the mention, is within the constraint; else 0 or `unknown`."""
     happened = overlap(records.event_start, records.event_end, constraint)
     mentioned = overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
-    known = ~np.isnan(records.event_start)
+    known = ~np.isnan(records.event_start) & ~(mentioned & mention_counts)
     return np.where(known, happened, np.where(mentioned, np.float32(1.0), np.float32(unknown)))
 
 
 def event_scores(
     index: ScopeIndex, query: Vectors, k: int = BOUNDARY_K, window: int = BOUNDARY_WINDOW, alpha: float = BOUNDARY_ALPHA
 ) -> Scores:
-    """Score events from coarse to fine (ES-Mem Eq. 5-7).
+    """Score events from coarse to fine (ES-Mem Eq. 7-10).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
     it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.

@@ -11,7 +11,7 @@ from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_records import ExtractLasting, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.list_items import ListItems
@@ -34,6 +34,7 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     DescribeBoundary: turns.describe_boundary,
     ExtractFacts: turns.extract_facts,
     ExtractKeySentences: turns.extract_key_sentences,
+    ExtractLasting: turns.extract_records,
     ExtractRecords: turns.extract_records,
     ExtractRelations: turns.extract_relations,
     JudgeBoundary: turns.judge_boundary,

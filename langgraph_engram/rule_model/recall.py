@@ -135,8 +135,9 @@ def reflect(question: Reflect) -> Reflection:
     needed = needed_stems(question.query, question.intent)
     answered = bool(question.answer) and question.answer != UNKNOWN
     numbers = set(cited_numbers(question.answer))
-    cited = [passage for number, passage in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
-    mentioned = _mentioned(cited)
+    pool = question.pool or ()
+    cited = [passage for number, passage in enumerate(pool, 1) if number in numbers] or list(pool)
+    mentioned = set(content_stems(question.answer)) if question.pool is None else _mentioned(cited)
     if answered and len(needed & mentioned) >= SUFFICIENT * len(needed):
         return Reflection(complete=True)
     named = [word for word in dict.fromkeys(words(question.query)) if set(content_stems(word)) & needed]

@@ -11,13 +11,13 @@ from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
+from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractLasting, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
-from langgraph_engram.text.keywords import is_small_talk, keywords_of, topic_of
+from langgraph_engram.text.keywords import keywords_of, topic_of
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
@@ -43,7 +43,7 @@ LOOK_BACK = 2
 SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
-def extract_records(question: ExtractRecords) -> Extraction:
+def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
     return Extraction(records=[_record_of(sentence) for sentence in _outside_chunks(question)])
 
@@ -62,8 +62,7 @@ def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
 def extract_relations(question: ExtractRelations) -> SourcedSentences:
     """Return the sentences that show one person acting on another, with both named."""
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
-    sentences = number_sentences(question.turns, question.context, small_talk=True)
-    telling = (sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people))
+    telling = (sentence for sentence in _numbered(question) if not sentence.image)
     relations: list[SourcedSentence] = []
     for sentence in filter(lambda said: RELATION.search(said.text), telling):
         speaker = sentence.turn.speaker
@@ -111,14 +110,16 @@ def track_topics(question: TrackTopics) -> TopicTrack:
 
 
 def _numbered(question: AboutSentences) -> list[Sentence]:
-    return [sentence for sentence in number_sentences(question.turns, question.context) if sentence.number]
+    """Return the sentences that have numbers, without small talk."""
+    sentences = number_sentences(question.turns, question.context, small_talk=True)
+    return [sentence for sentence in sentences if sentence.number and not sentence.is_small_talk]
 
 
 def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
     return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
 
 
-def _outside_chunks(question: ExtractRecords) -> Iterator[Sentence]:
+def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:
     """Return the numbered sentences, of turns that are kept as chunks only images and the paragraphs of a person."""
     prose = {
         turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())

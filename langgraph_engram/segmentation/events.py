@@ -92,7 +92,7 @@ def summarize_event(
 
 
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Cut turns of these tokens into buffers (start, end) of at most `limit`, or one turn (StructMem section 3.1)."""
+    """Cut turns of these tokens into buffers (start, end) of at most `limit`, or one turn (StructMem section 2.1)."""
     spans: list[tuple[int, int]] = []
     start, tokens = 0, 0
     for position, size in enumerate(sizes):

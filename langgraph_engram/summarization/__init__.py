@@ -1,1 +1,1 @@
-"""Summarize what was remembered as narratives across events (StructMem section 3.3)."""
+"""Summarize what was remembered as narratives across events (StructMem section 2.2)."""

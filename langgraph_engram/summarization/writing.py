@@ -1,4 +1,4 @@
-"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 3.3).
+"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 2.2).
 
 A small model that writes fluent records still makes things up across them ("raising over $10,000"), or writes about its
 task ("The new memories build upon the earlier ones"). Words cannot be verified record by record, for a narrative has
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
@@ -26,20 +27,35 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, words
 
 
-def history_of(index: ScopeIndex, buffer: Sequence[Record], seeds: int) -> list[Record]:
+@dataclass(frozen=True)
+class History:
+    """What a narrative goes back to (StructMem section 2.2)."""
+
+    seeds: int = 0
+    """K, seed records; 0 for the buffer alone."""
+    encoder: Encoder | None = None
+    """What encodes the texts of a buffer as one query; None for the mean of their vectors."""
+
+
+NO_HISTORY = History()
+
+
+def history_of(index: ScopeIndex, buffer: Sequence[Record], history: History) -> list[Record]:
     """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
-    They are the utterances of the seeds: the K records nearest to the mean of the buffer's vectors among those of known
-    time before it.
+    They are the utterances of the seeds: the K records nearest to the buffer among those of known time before it.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
     positions = [records.position(record.record_id) for record in buffer if record.record_id in records]
     if first is None or not positions:
         return []
-    scores = records.cosine(records.vectors[positions].mean(axis=0))
+    query = records.vectors[positions].mean(axis=0)
+    if history.encoder:
+        (query,) = history.encoder.encode([" ".join(record.content for record in buffer)])
+    scores = records.cosine(query)
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_chunk)
-    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][:seeds]
+    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: history.seeds]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
     beside = earlier[np.isin(groups[earlier], groups[nearest])]
     return sorted((records.items[position] for position in beside), key=by_mention)
@@ -75,8 +91,7 @@ class SynthesisWriter:
 
     model: Model
     settings: SynthesisSettings
-    seeds: int = 0
-    """K, seed records from history (StructMem section 2.2); 0 for the buffer alone."""
+    history: History = NO_HISTORY
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
@@ -95,8 +110,8 @@ class SynthesisWriter:
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
-        history = history_of(index, job.records, self.seeds)
-        return WriteSynthesis(tuple(job.records), tuple(history), self.settings.max_words)
+        seeds = history_of(index, job.records, self.history)
+        return WriteSynthesis(tuple(job.records), tuple(seeds), self.settings.max_words)
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
         """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""

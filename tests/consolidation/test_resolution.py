@@ -200,15 +200,27 @@ def test_a_verdict_may_name_members(record, count, verdicts, resolved):
 
 
 def test_a_record_may_stand_in_several_conflicts(update, record):
-    """Pair by pair, each link is kept, and nothing leaves."""
+    """Each link is kept, and nothing leaves."""
     pairs = [pair("r0", "r1"), pair("r1", "r2")]
+    links = [CONFLICT.model_copy(update={"members": members}) for members in ([1, 2], [2, 3])]
 
-    state = update([answer(CONFLICT)] * 2, [record(seq) for seq in range(3)], pairs, PairResolver())
+    state = update([answer(*links)], [record(seq) for seq in range(3)], pairs)
 
     assert {found.record_id: found.conflicts_with for found in state["records"]} == {
         "r0": ["r1"], "r1": ["r0", "r2"], "r2": ["r1"],
     }  # fmt: skip
     assert set(statuses(state).values()) == {"active"}
+
+
+def test_the_paper_has_three_actions(update, record):
+    """Under DimMem a newer fact that contradicts an older one takes its place, and no conflict is asked for (Eq. 9)."""
+    model = FakeModel([answer(CONFLICT)])
+
+    state = update(model, [record(0), record(1)], [pair("r0", "r1")], PairResolver())
+
+    assert statuses(state) == {"r0": "superseded", "r1": "active"}
+    assert "CONFLICT" not in model.asked[0].render()[0].text
+    assert "contradicts or corrects the older" in model.asked[0].render()[0].text
 
 
 RECORDS = [

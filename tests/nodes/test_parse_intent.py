@@ -5,6 +5,8 @@ import pytest
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
+from langgraph_engram.papers import read_parts
+from langgraph_engram.presets import preset
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.light import default_parts
 from langgraph_engram.retrieval.queries import UNPARSED_NOTE
@@ -23,6 +25,21 @@ def test_who_reads_the_query(store, to_recall, reader, mode, calls):
     ParseIntentStep(store, model, RuleModel(), RetrieveSettings(intent=reader))({"request": to_recall(mode=mode)})
 
     assert len(model.asked) == calls
+
+
+def test_dimmem_has_rules_of_its_own(store, to_recall):
+    """The user stands for "I", and cues tell that the assistant is meant (DimMem Figure 8); the default has neither."""
+    model = FakeModel([ParsedIntent(anchor="x")] * 2)
+    parts = read_parts(store.encoder, preset("dimmem")), read_parts(store.encoder, preset("engram"))
+
+    for rules in (part.intent_rules for part in parts):
+        step = ParseIntentStep(store, model, RuleModel(), RetrieveSettings(intent="model"), rules=rules)
+        step({"request": to_recall()})
+
+    own, default = (question.render()[0].text for question in model.asked)
+    assert 'says "the user" for "I", "me" and "my"' in own
+    assert '"we talked about"' in own
+    assert "the user" not in default
 
 
 def test_a_failure_is_noted_once_a_round(store, to_recall):

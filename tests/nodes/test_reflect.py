@@ -7,6 +7,7 @@ import pytest
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.prompts.reflect import Reflection
+from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
@@ -18,17 +19,18 @@ MORE = Reflection(complete=False, missing="the year", next_query="In which year 
 def reflect(to_recall, intent, passage):
     """Reflect on the first round of a question; fields of the state and the settings may be given."""
 
-    def run(said, settings=None, *, on_all=True, **fields):
+    def run(said, settings=None, *, by_answers=False, **fields):
         state = {
             "request": to_recall(),
             "intent": intent(),
-            "answer": "At the lake [1].",
+            "answer": "At the lake.",
             "pool": [passage("p0")],
             "asked_queries": ["Where did Ana camp?"],
             "round": 1,
             "started_at": time(),
         }
-        return ReflectStep(FakeModel([said]), settings or DeepSettings(), on_all=on_all)({**state, **fields})
+        form = AnswerForm(shows_earlier=by_answers)
+        return ReflectStep(FakeModel([said]), settings or DeepSettings(), form)({**state, **fields})
 
     return run
 
@@ -82,18 +84,31 @@ def test_looking_further_ends_when_it_changed_nothing(reflect, now):
 @pytest.mark.parametrize(
     ("fields", "asked"),
     [
-        ({}, False),
+        ({"answer": "At the lake [1]."}, False),
         ({"answer": "At the lake."}, True),
         ({"answer": "I don't know."}, True),
-        ({"may_go_on": True}, True),
-        ({"quoted": True}, True),
+        ({"answer": "At the lake [1].", "may_go_on": True}, True),
+        ({"answer": "At the lake [1].", "quoted": True}, True),
     ],
 )
 def test_a_model_reflects_on_what_its_answer_leaves_open(reflect, fields, asked):
     """An answer that cites its evidence and says nothing of more is done without a call; a quote never is."""
-    update = reflect(Reflection(complete=True), on_all=False, **fields)
+    update = reflect(Reflection(complete=True), **fields)
 
     assert (update["done"], bool(update.get("usage"))) == (True, asked)
+
+
+def test_the_paper_goes_on_until_an_answer_is_complete(reflect):
+    """HyMem Algorithm 1: each answer is judged by itself, and no rule of ours ends the loop before T rounds."""
+
+    def judged(question):
+        assert (question.pool, "Found" in question.render()[-1].text) == (None, False)
+        return MORE.model_copy(update={"next_query": "Where did Ana camp?"})
+
+    same = {"answer": "At the lake [1].", "doubted_answer": "At the lake [1].", "seen_passages": 1, "round": 2}
+
+    assert reflect(judged, by_answers=True, **same)["query"] == "Where did Ana camp?"
+    assert reflect(judged, by_answers=True, **{**same, "round": 3})["done"] is True
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.summarization.scheduling import changed_syntheses
-from langgraph_engram.summarization.writing import shorten
+from langgraph_engram.summarization.writing import NO_HISTORY, History, shorten
 from langgraph_engram.testing import FakeModel
 
 
@@ -18,11 +19,11 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(answers=("A story.",), seeds=0, **chosen):
+    def run(answers=("A story.",), history=NO_HISTORY, **chosen):
         model = FakeModel(answers)
         state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
         settings = SynthesisSettings(**chosen)
-        update = Synthesize(store, model, settings, WindowScheduler(settings), seeds)(state)
+        update = Synthesize(store, model, settings, WindowScheduler(settings), history)(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
@@ -59,7 +60,7 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=seeds)
+    asked, _, (kept,) = synthesize(history=History(seeds))
 
     assert [record.record_id for record in asked[0].seeds] == history
     assert kept.seed_event_ids == ["old"]
@@ -76,9 +77,26 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     ]
     keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(seeds=1)
+    asked, _, _ = synthesize(history=History(1))
 
     assert [record.record_id for record in asked[0].seeds] == ["seed", "relation"]
+
+
+def test_the_paper_seeds_from_the_joined_texts(keep, near, record, event, synthesize):
+    """One text of all entries is encoded, and not each of them (StructMem section 2.2)."""
+    old = record(5, "Ana camps.", record_id="seed", session_id="s0", mentioned_at=near[0].mentioned_at - timedelta(1))
+    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
+    encoded = []
+
+    class Watched(HashingEncoder):
+        def encode(self, texts):
+            encoded.extend(texts)
+            return super().encode(texts)
+
+    asked, _, _ = synthesize(history=History(1, Watched()))
+
+    assert encoded == [" ".join(told.content for told in near)]
+    assert [found.record_id for found in asked[0].seeds] == ["seed"]
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
@@ -133,7 +151,7 @@ def test_relations_are_summarized_too(keep, near, record, event, synthesize):
 
 
 def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesize):
-    """Three hours are not one story: each full hour has its own, the last at the close (StructMem 3.3)."""
+    """Three hours are not one story: each full hour has its own, the last at the close (StructMem 2.2)."""
     start = record(0).mentioned_at
     records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
     keep(records=records, events=[event(0, *range(7))])

@@ -72,6 +72,17 @@ def test_the_camping_question_of_the_paper_is_scored_as_there(record, intent):
     assert scores.tolist() == pytest.approx([0.553, 0.408], abs=0.001)
 
 
+@pytest.mark.parametrize(("counts", "share"), [(True, 1.0), (False, 0.0)])
+def test_a_mention_fulfils_a_time_too(record, intent, counts, share):
+    """What was said in the time asked about is found whenever its event was (DimMem A.1); ours asks for the event."""
+    told = record(0, **MAY, mentioned_at=NOW)
+    asked = intent(time=parse_constraint("in June 2023", NOW))
+
+    scores = constraint_scores(index_of_records(told), asked, DimMemSettings(mention_counts=counts))
+
+    assert scores.tolist() == [share]
+
+
 def test_unknown_is_half_under_engram_and_nothing_under_dimmem(record, intent):
     """A record that names no location gets half credit for it; one that names another gets none."""
     records = index_of_records(record(0, "Ana camped."), record(1, "Ana camped.", location="Paris"))

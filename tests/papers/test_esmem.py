@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from langgraph_engram.papers.esmem import boundary_probability, coupling, verdict_probability, weakest
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
@@ -26,15 +27,15 @@ def test_coupling_of_a_known_correlation():
     assert coupling(first, second)[0] == pytest.approx(-0.5 * math.log(1 - rho**2), rel=1e-6)
 
 
-def test_equal_topics_are_not_infinite_and_opposite_ones_are_not_coherent():
-    """The logarithm is kept finite; a negative correlation counts as none; a constant vector couples with nothing."""
+def test_equal_topics_are_not_infinite_and_opposite_ones_couple_as_they_do():
+    """The logarithm is kept finite; the square has no sign (Eq. 2); a constant vector couples with nothing."""
     first = np.array([[1, 2, 3], [1, 2, 3], [1, 1, 1]], dtype=np.float32)
     second = np.array([[1, 2, 3], [3, 2, 1], [1, 2, 3]], dtype=np.float32)
 
     same, opposite, constant = coupling(first, second)
 
     assert 10 < same < 20
-    assert opposite == 0
+    assert opposite == pytest.approx(same)
     assert constant == 0
 
 
@@ -60,6 +61,15 @@ def test_the_quantile_gives_a_known_number_of_candidates(turns, candidates):
 def test_labels_become_a_probability(best, worst, p_eb):
     """The paper's mean over both labels, with its two odd cases (Eq. 3 and 4)."""
     assert verdict_probability(verdict(*best, *worst)) == pytest.approx(p_eb)
+
+
+@pytest.mark.parametrize(
+    ("best", "worst"), [(("topic_shift", 0.9), ("topic_shift", 0.1)), (("topic_shift", 0.5), ("direct_resp", 0.5))]
+)
+def test_a_verdict_names_two_labels_the_likelier_first(best, worst):
+    """Figure 7: the labels differ and the first probability is larger; anything else is asked for again."""
+    with pytest.raises(ValidationError, match="two different labels, the likeliest with the higher probability"):
+        verdict(*best, *worst)
 
 
 @given(st.sampled_from(["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]), st.floats(0, 1))

@@ -12,7 +12,7 @@ from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_records import ExtractLasting, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.list_items import ListItems
@@ -62,9 +62,12 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
         AnswerLight(query, intent, evidence, NOON),
         ChooseStatements((turns[:2], turns[2:]), 5, ("home city",), ("model kits",)),
         DecideUpdate((records[:2], records[1:])),
-        DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days"),
+        DescribeBoundary(
+            "session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days", ("camping", "lake"), ("Oslo",)
+        ),
         ExtractFacts(turns[1:], turns[:1]),
         ExtractKeySentences(turns[1:], turns[:1]),
+        ExtractLasting(turns[1:], turns[:1]),
         ExtractRecords(turns[1:], turns[:1]),
         ExtractRelations(turns[1:], turns[:1]),
         JudgeBoundary(turns[:2], turns[2:]),

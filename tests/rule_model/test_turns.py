@@ -30,7 +30,7 @@ NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 def sourced(turns, candidates):
     """Return the sentences that candidates without words of their own point at."""
-    numbered = {sentence.number: sentence for sentence in number_sentences(turns)}
+    numbered = {sentence.number: sentence for sentence in number_sentences(turns, small_talk=True)}
     return [" ".join(numbered[number].as_said for number in candidate.sources) for candidate in candidates]
 
 

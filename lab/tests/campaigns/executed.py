@@ -1,7 +1,7 @@
 """Count the modules of the package that a second call of `remember` and of `recall` executes: what a debugger visits.
 
 ```
-python -m engram_lab.executed
+python -m lab.tests.campaigns.executed
 ```
 """
 
