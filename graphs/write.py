@@ -116,7 +116,7 @@ def build_write_graph(
     """
     parts = write_parts(store, model, settings)
     writer = model if settings.paper else rule_model
-    extractor = Extractor(writer, settings.extract, parts.views)
+    extractor = Extractor(writer, parts.views)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     context_turns = parts.segmenter.context_turns
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))

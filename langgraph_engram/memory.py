@@ -217,10 +217,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """Find evidence: what answers a question, or what bears on a request, a plan or a remark.
 
         Args:
-            query: What is looked for.
             budget: Tokens of evidence in the result at most.
-            stop: How weak a passage ends the list, as a share of the best, in [0, 1]; 0 to fill the budget, by default
-                `retrieve.stop`.
+            stop: How weak a passage ends the list, in [0, 1] of the best; 0 to fill the budget. Else `retrieve.stop`.
             now: The time from which "last week" counts, a datetime or ISO 8601 text, UTC without an offset; by default
                 `as_of`, else the newest turn's time.
             as_of: The time as of which memory is read; a date stands for the end of its day. What was said or
@@ -234,8 +232,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             branches: "all" to find as well what was said on branches that their threads abandoned.
 
         Returns:
-            Evidence, best first, as far as it is relevant and fits the budget; no answer. An idle message ("thanks",
-            "regex for ISO dates") has none.
+            Evidence, best first, as far as it is relevant and fits the budget; no answer. For "thanks" there is none.
 
         Raises:
             InvalidInput: A selection is asked for, and there is no language model.
@@ -440,7 +437,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> ExportReceipt:
         """Write what is stored of a user, or of everyone, to JSON lines, .gz or not (docs/guides/export.md)."""
         scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
-        return export_file(self._opened(), Path(path), scope, everyone=everyone)
+        return export_file(self._store(), Path(path), scope, everyone=everyone)
 
     def load(
         self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
@@ -450,12 +447,11 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Args:
             user_id: Whose memory it becomes; by default everybody keeps their own.
         """
-        scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
-        return load_file(self._opened(), Path(path), scope)
+        return load_file(self._store(), Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
-        return Doctor(self._opened(), self._checkpointer, self.settings, fix).run()
+        return Doctor(self._store(), self._checkpointer, self.settings, fix).run()
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
@@ -495,10 +491,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
         """Return the scope of a call; an error where no user is named, a name is empty, or the memory is closed."""
-        self._opened()
+        self._store()
         return make_scope(user_id, tenant, agent_id)
 
-    def _opened(self) -> ChromaStore:
+    def _store(self) -> ChromaStore:
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")
         return self.store

@@ -52,9 +52,6 @@ class ExtractSettings(SettingsGroup):
     date_order: DateOrder | None = None
     """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
     of the same message shows the order."""
-
-    call_tokens: int = Field(1200, ge=0)
-    """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
     writer: Writer = "auto"
     """Who says of sessions that ended what lasts, and notes what they came to: rules alone, the model, or the model
     where rules find anything that lasts (docs/decisions/0027). Only `engram` asks; papers have writers of their own."""

@@ -47,7 +47,6 @@ SHORT_REPLY_STEMS = 5
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 SHORT_ID = 8
 """Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
-OTHER_SESSION = "=== another conversation: nothing above belongs to it"
 """The line between two sessions of a prompt."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""
@@ -298,9 +297,7 @@ class AboutSentences:
         shown = self.shown or [sentence.resolved for sentence in sentences]
         texts = [(sentence.turn, _numbered(sentence, text)) for sentence, text in zip(sentences, shown, strict=True)]
         headings = day_headings(turn.said_at for turn in self.turns)
-        for position, (heading, turn) in enumerate(zip(headings, self.turns, strict=True)):
-            if position and turn.session_id != self.turns[position - 1].session_id:
-                yield OTHER_SESSION
+        for heading, turn in zip(headings, self.turns, strict=True):
             yield from heading
             yield f"{speaker_name(turn.speaker)}: {' '.join(text for owner, text in texts if owner is turn)}"
 

@@ -6,14 +6,12 @@ import pytest
 
 from langgraph_engram.errors import StoreError
 from langgraph_engram.extraction.evidence import verify_records
-from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events
+from langgraph_engram.extraction.extractor import batch_events
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.presets import changed, preset
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
-from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
@@ -225,30 +223,6 @@ def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remembe
     assert (update["session_ids"], update["known_turns"]) == (["a", "b"], 1)
 
 
-@pytest.fixture
-def shared(turn):
-    """Two sessions in one batch: a question ends the first, a short reply begins the second."""
-    turns = (
-        turn(0, "I sold the car."),
-        turn(1, "Where do you live now?", speaker="Ben"),
-        turn(0, "In Oslo.", turn_id="u0", session_id="s2"),
-        turn(1, "I rent a flat near the harbour.", turn_id="u1", session_id="s2"),
-    )
-    return TurnBatch(turns, (), {"t0": "e0", "t1": "e0", "u0": "e1", "u1": "e1"})
-
-
-def test_a_prompt_says_where_a_conversation_ends(shared):
-    """A question of one is not answered in the next."""
-    _, shown = ExtractRecords(shared.turns).render()
-    _, alone = ExtractRecords(shared.turns[:2]).render()
-
-    lines = shown.text.splitlines()
-    assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")
-    assert lines[lines.index(OTHER_SESSION) + 1].startswith("Ana: ")
-    assert OTHER_SESSION not in alone.text
-    assert not any(sentence.answers for sentence in number_sentences(shared.turns))
-
-
 def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, record, event):
     """Who "he" is in one conversation does not follow from another that the model read beside it."""
     named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
@@ -264,31 +238,6 @@ def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, reco
         return verified.status
 
     assert (status(unnamed), status(apart)) == ("active", "quarantined")
-
-
-def test_a_part_is_read_beside_turns_of_its_own_session(shared):
-    """What is said just before in another one is no context."""
-    assert [[turn.turn_id for turn in part.context] for part in shared.parts(1)] == [[], ["t0"], [], ["u0"]]
-
-
-def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
-    """A record of two sessions rests in each on what was said there; how a session came about is not told."""
-    drafts = [
-        DimMemDraft(sources=[1]),
-        DimMemDraft(sources=[3, 4]),
-        DimMemDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
-        DimMemDraft(sources=[9], content="Ana has a boat."),
-    ]
-    model = FakeModel([Extraction(records=drafts)])
-
-    found, _ = Extractor(model, ExtractSettings()).extract("scope", [shared])
-
-    assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
-    assert [[record.source_turn_ids for record in part.records] for part in found] == [
-        [["t0"], ["t0"], []],
-        [["u0"], ["u1"], ["u0"]],
-    ]
-    assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "", "e1": ""}
 
 
 def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):

@@ -1,14 +1,13 @@
 """Ask for records: of the rules, or of a model where a paper has it so.
 
-Several short events share a call, up to a size, also of sessions. Only what somebody said is extracted from: the output
-of a tool and a system's instructions are left out. Of what is kept as chunks, code and tables are not read.
+Only what somebody said is extracted from: the output of a tool and a system's instructions are left out. Of what is
+kept as chunks, code and tables are not read.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 from typing import TypeAlias
 
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
@@ -16,7 +15,7 @@ from langgraph_engram.llm.base import LLMResult, Model, Question, entry_of
 from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
-from langgraph_engram.results import UsageEntry, count_tokens
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Event, Prompt, Record, RecordKind, Turn
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings
@@ -28,7 +27,7 @@ Reading: TypeAlias = Extraction | SourcedSentences
 
 @dataclass(frozen=True)
 class TurnBatch:
-    """The turns that share one call, and those that are read beside them."""
+    """The turns of an event that are read in one call, and those that are read beside them."""
 
     turns: tuple[Turn, ...]
     context: tuple[Turn, ...]
@@ -54,47 +53,31 @@ class TurnBatch:
         ids, context = ([turn.turn_id for turn in turns] for turns in (self.turns, self.context))
         return Prompt(turn_ids=ids, context_turn_ids=context)
 
-    def parts(self, most: int) -> "list[TurnBatch]":
-        """Return the batch in parts of at most `most` numbered sentences, or one turn; small talk alone is no part."""
-        sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
-        spans = buffers([sizes[turn.turn_id] for turn in self.turns], most)
-        return [part for start, end in spans if (part := self._part(start, end)).says_something]
-
     @property
     def halves(self) -> "list[TurnBatch]":
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
-        parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))
+        sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
+        spans = buffers([sizes[turn.turn_id] for turn in self.turns], -(-sizes.total() // 2))
+        parts = [part for start, end in spans if (part := self._part(start, end)).says_something]
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "TurnBatch":
-        session_id = self.turns[start].session_id
-        earlier = tuple(turn for turn in (*self.context, *self.turns[:start]) if turn.session_id == session_id)
+        earlier = (*self.context, *self.turns[:start])
         return replace(self, turns=self.turns[start:end], context=earlier[-max(1, len(self.context)) :])
 
 
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
 ) -> list[TurnBatch]:
-    """Batch the turns that are read of a run's events, in order; what holds nothing but small talk is left out."""
+    """Batch the turns that are read of each event, in order; one that holds nothing but small talk is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
     in_chunks = frozenset(turn.turn_id for turn in turns if has_chunks(turn, settings))
     batches: list[TurnBatch] = []
-    tokens = 0
     for event in events:
-        core = tuple(new[turn_id] for turn_id in event.turn_ids if turn_id in new)
-        if not core:
-            continue
-        size = sum(count_tokens(turn.indexed_text) for turn in core)
-        fits = bool(batches) and tokens + size <= settings.call_tokens
-        goes_on = fits and core[0].session_id == batches[-1].turns[-1].session_id
-        context = () if goes_on else tuple(_before(index, turns, core[0], context_turns, settings))
-        if not fits or context:
-            batches.append(TurnBatch((), context, {}, in_chunks=in_chunks))
-            tokens = 0
-        tokens += size
-        batch = batches[-1]
-        event_of = batch.event_of | dict.fromkeys((turn.turn_id for turn in core), event.event_id)
-        batches[-1] = replace(batch, turns=(*batch.turns, *core), event_of=event_of)
+        if core := tuple(new[turn_id] for turn_id in event.turn_ids if turn_id in new):
+            context = tuple(_before(index, turns, core[0], context_turns, settings))
+            event_of = dict.fromkeys((turn.turn_id for turn in core), event.event_id)
+            batches.append(TurnBatch(core, context, event_of, in_chunks))
     return [batch for batch in batches if batch.says_something]
 
 
@@ -150,7 +133,7 @@ EVENTS = View("dimensional", ExtractRecords, DIMENSIONS)
 
 @dataclass(frozen=True)
 class Extracted:
-    """What one question about a batch came to, of the turns of one session."""
+    """What one question about a batch came to."""
 
     turns: list[Turn]
     records: list[Record]
@@ -173,14 +156,13 @@ class Extractor:
     """Extract records."""
 
     model: Model
-    settings: ExtractSettings
     views: Sequence[View] = (EVENTS,)
     """What is asked of each batch; nothing where no records are kept."""
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Return the records of each view, batch and session, in order, and what it cost to ask for them."""
+        """Return the records of each view and batch, in order, and what it cost to ask for them."""
         answered = [(view, answer) for view in self.views for answer in self._write(view, batches)]
-        found = [part for view, answer in answered if answer.counts for part in _extracted(scope_key, view, answer)]
+        found = [_extracted(scope_key, view, answer) for view, answer in answered if answer.counts]
         return found, entry_of("extract", [answer.result for _, answer in answered])
 
     def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
@@ -197,21 +179,9 @@ class Extractor:
         return [_Answered(batch, result) for batch, result in zip(batches, results, strict=True)]
 
 
-def _extracted(scope_key: str, view: View, answered: _Answered) -> list[Extracted]:
-    """Return what an answer says of each session of its batch: drafts count where they cite, or else in the first."""
-    batch, result, answer = answered.batch, answered.result, answered.result.answer
-    noted = answer.drafts if answer else ()
-    drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in noted]
-    session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
-    cited_in: dict[str, list[tuple[RecordKind, Draft]]] = {}
-    for kind, draft in drafts:
-        known = dict.fromkeys(session_of[number] for number in draft.sources if number in session_of)
-        for session_id in known or [batch.turns[0].session_id]:
-            cited_in.setdefault(session_id, []).append((kind, draft))
-    failure = result.failure.reason if result.failure else ""
-    parts: list[Extracted] = []
-    for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id):
-        sentences = [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id]
-        records = build_records(scope_key, sentences, batch.event_of, cited_in.get(session_id, []), view.dimensions)
-        parts.append(Extracted([*turns], records, failure))
-    return parts
+def _extracted(scope_key: str, view: View, answered: _Answered) -> Extracted:
+    """Return what an answer says of its batch."""
+    batch, answer, failure = answered.batch, answered.result.answer, answered.result.failure
+    drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in (answer.drafts if answer else ())]
+    records = build_records(scope_key, batch.sentences, batch.event_of, drafts, view.dimensions)
+    return Extracted([*batch.turns], records, failure.reason if failure else "")

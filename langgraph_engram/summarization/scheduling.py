@@ -14,10 +14,6 @@ from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
-from langgraph_engram.text.tokens import content_stems
-
-LEAST_NARRATED = 0.5
-"""Least share of a record's content stems in a narrative that tells it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,8 @@ class Scheduler:
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
     """Return the active syntheses that cover a record which is written with another status.
 
-    Each is stale where what it tells has changed; else it covers what its records were merged into as well.
+    A narrative is stale then. A note tells of a day, whatever changed later, and covers as well what its records were
+    merged into.
     """
     by_id = {record.record_id: record for record in written}
     stored = {key: index.records.get(key) for key in by_id}
@@ -62,32 +59,15 @@ def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synt
     found: list[Synthesis] = []
     for synthesis in index.syntheses.items if changed else ():
         covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
+        merged = [record.superseded_by for record in covered if record.status == "merged" and record.superseded_by]
         if synthesis.status != "active" or not covered:
             continue
-        if synthesis.session_id:  # a note tells of a day, whatever changed later
-            covered = [record for record in covered if record.status == "merged"]
-        replaced = [(record, by_id.get(record.superseded_by or "")) for record in covered]
-        merged = [made.record_id for _, made in replaced if made]
-        if any(is_outdated(synthesis.text, record, made) for record, made in replaced):
+        if not synthesis.session_id:
             found.append(synthesis.model_copy(update={"status": "stale"}))
         elif merged:
             ids = list(dict.fromkeys([*synthesis.covered_record_ids, *merged]))
             found.append(synthesis.model_copy(update={"covered_record_ids": ids}))
     return found
-
-
-def is_outdated(text: str, record: Record, replacement: Record | None = None) -> bool:
-    """Return whether a narrative has to be told anew, now that a record which it covers has this status.
-
-    A record that it left out changes nothing when it goes, nor does a merge into what adds nothing to the narrative.
-    """
-    if record.status == "active":
-        return True
-    narrated, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
-    if len(stems & narrated) < LEAST_NARRATED * len(stems):
-        return False
-    merged_into = replacement if record.status == "merged" else None
-    return merged_into is None or not narrated.issuperset(content_stems(merged_into.content))
 
 
 def is_covered_elsewhere(synthesis: Synthesis, index: ScopeIndex) -> bool:
@@ -106,11 +86,10 @@ def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) ->
 
 
 def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
-    """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
+    """Return a synthesis as stale if a record that it covers has changed since it was asked for."""
     now = (index.records.get(record.record_id) for record in job.records)
-    gone = [record for record in now if record is None or record.status != "active"]
-    is_told_anew = any(record is None or is_outdated(synthesis.text, record) for record in gone)
-    return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
+    is_so = all(record and record.status == "active" for record in now)
+    return synthesis if is_so else synthesis.model_copy(update={"status": "stale"})
 
 
 def by_mention(record: Record) -> tuple[float, str, int, int]:

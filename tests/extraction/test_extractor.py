@@ -31,7 +31,7 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
-    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract("scope", [batch])
+    found, spent = Extractor(model, (FACTS, RELATIONS)).extract("scope", [batch])
 
     assert asked(model) == ["ExtractFacts", "ExtractRelations"]
     assert [{record.kind for record in view.records} for view in found] == [{"factual"}, {"relational"}]
@@ -43,7 +43,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     half = Extraction(records=[DimMemDraft(sources=[number]) for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
-    found, spent = Extractor(model, ExtractSettings()).extract("scope", [batch])
+    found, spent = Extractor(model).extract("scope", [batch])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [
         ["t0", "t1", "t2", "t3", "t4"],
@@ -57,7 +57,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
 def test_a_model_that_cannot_be_reached_leaves_its_reason(batch, kind):
     """The failure stands, and says nothing of what the model can do."""
     model = FakeModel([Failure(kind, "gone")])
-    asking = Extractor(model, ExtractSettings())
+    asking = Extractor(model)
 
     (found,), _ = asking.extract("scope", [batch])
 
@@ -76,20 +76,6 @@ def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep
     assert [turn.text for turn in batch.turns] == ["Two cats."]
 
 
-def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
-    """What does not fit begins another call; under the papers' presets each event has its own."""
-    turns = [turn(seq, "I planted a tree. " * 10) for seq in range(4)]
-    events = [event(seq, seq) for seq in range(4)]
-    index = store.index(scope)
-
-    shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
-    alone = batch_events(index, events, turns, ExtractSettings(call_tokens=0), 0)
-
-    assert [len(batch.turns) for batch in shared] == [2, 2]
-    assert shared[0].event_of == {"t0": "e0", "t1": "e1"}
-    assert [len(batch.turns) for batch in alone] == [1, 1, 1, 1]
-
-
 def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event):
     """Records are extracted from what somebody said; read beside it is what somebody said before."""
     turns = [
@@ -99,7 +85,7 @@ def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event)
         turn(3, "The one near the river.", role="assistant", speaker="assistant"),
     ]
 
-    index, alone = store.index(scope), ExtractSettings(call_tokens=0)
+    index, alone = store.index(scope), ExtractSettings()
 
     (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, alone, 2)
     first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, alone, 2)
@@ -118,7 +104,7 @@ def test_later_steps_are_told_what_was_read(store, keep, turn, event, to_remembe
     model = FakeModel([Failure("timeout", "late")])
     state = {"request": to_remember(), "run_id": "run", "turns": turns[2:], "events": [event(0, *range(10))]}
 
-    update = Extract(store, Extractor(model, ExtractSettings()), ExtractSettings(), 1)({**state, "boundaries": []})
+    update = Extract(store, Extractor(model), ExtractSettings(), 1)({**state, "boundaries": []})
 
     (prompt,) = update["prompts"]
     assert (prompt.turn_ids, prompt.context_turn_ids) == ([f"t{seq}" for seq in range(2, 10)], ["t1"])
