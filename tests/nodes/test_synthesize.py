@@ -201,40 +201,24 @@ def test_what_another_run_covered_meanwhile_is_not_written_twice(keep, near, eve
     assert [synthesis.text for synthesis in kept] == ["First."]
 
 
-def test_a_change_of_what_it_tells_makes_a_synthesis_stale(store, scope, keep, near):
-    """One that left out what is superseded, or covers others, stands; one that left out what is restored does not."""
+def test_a_change_makes_a_narrative_stale_and_a_note_cover_more(store, scope, keep, near):
+    """A narrative is told anew; a note tells of a day, and covers what its records were merged into."""
     keep(
         records=near,
         syntheses=[
             Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"]),
             Synthesis(synthesis_id="y1", text="In May Ana swims.", covered_record_ids=["r1"]),
-            Synthesis(synthesis_id="y2", text="It is May.", covered_record_ids=["r0"]),
+            Synthesis(synthesis_id="y2", text="Camping.", session_id="s1", covered_record_ids=["r0"]),
         ],
     )
     gone = near[0].model_copy(update={"status": "superseded"})
-
-    found = changed_syntheses(store.index(scope), [gone])
-    keep(records=[gone])
-    restored = changed_syntheses(store.index(scope), [near[0]])
-
-    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
-    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in restored] == [("y0", "stale"), ("y2", "stale")]
-    assert changed_syntheses(store.index(scope), []) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "status", "covered"),
-    [("Ana camps.", "active", ["r0", "r1", "made"]), ("Ana camps in Oslo.", "stale", ["r0", "r1"])],
-)
-def test_a_merge_that_adds_nothing_is_covered_and_not_told_anew(store, scope, keep, near, content, status, covered):
-    """The narrative says all of it already; one that does not is told anew."""
-    keep(
-        records=near,
-        syntheses=[Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"])],
-    )
-    made = near[0].model_copy(update={"record_id": "made", "content": content, "derived_from": ["r0", "old"]})
+    made = near[0].model_copy(update={"record_id": "made", "derived_from": ["r0", "old"]})
     merged = near[0].model_copy(update={"status": "merged", "superseded_by": "made"})
 
-    (found,) = changed_syntheses(store.index(scope), [made, merged])
+    found = changed_syntheses(store.index(scope), [gone])
+    told, noted = changed_syntheses(store.index(scope), [made, merged])
 
-    assert (found.status, found.covered_record_ids) == (status, covered)
+    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
+    assert (told.synthesis_id, told.status) == ("y0", "stale")
+    assert (noted.status, noted.covered_record_ids) == ("active", ["r0", "made"])
+    assert changed_syntheses(store.index(scope), []) == []
