@@ -13,22 +13,22 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
-from langgraph_engram.schema import Lasting, MemoryType
+from langgraph_engram.schema import MemoryType
 
 
-class NotedSources(BaseModel):
-    """Where a memory stands, and its type."""
+class RecordDraft(BaseModel):
+    """One atomic memory: where it stands, its type, whether it is said once and for all, and what it says."""
 
     sources: list[int] = Field(description="numbers in brackets of the sentences that say it")
     memory_type: MemoryType = Field(
         default="fact",
         description="episodic: something done or planned; profile: a lasting trait or preference; else fact",
     )
-
-
-class NotedDimensions(BaseModel):
-    """What a memory says."""
-
+    standing: Literal["no", "instruction", "preference", "identity"] = Field(
+        default="no",
+        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
+        "prefers in general; identity: who the user is; no for anything else or about anybody else",
+    )
     content: str = Field(
         default="",
         description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
@@ -43,36 +43,15 @@ class NotedDimensions(BaseModel):
     keywords: list[str] = Field(default=[], description="up to six names and things of the sentence")
 
 
-class RecordDraft(NotedDimensions, NotedSources):
-    """One atomic memory, and what it is good for later."""
-
-    lasting: Literal["no", Lasting] = "no"
-
-
-class NotedStanding(NotedSources):
-    """Where a memory stands, its type, and whether it is said once and for all."""
-
-    standing: Literal["no", "instruction", "preference", "identity"] = Field(
-        default="no",
-        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
-        "prefers in general; identity: who the user is; no for anything else or about anybody else",
-    )
-
-
-class DimMemDraft(NotedDimensions, NotedStanding):
-    """One atomic memory, as DimMem's preset has it noted."""
-
-
 class Extraction(BaseModel):
     """Every record of some turns."""
 
-    records: list[DimMemDraft]
+    records: list[RecordDraft]
 
     @property
     def drafts(self) -> Sequence[RecordDraft]:
-        """Return what is noted of each record; who the user is, is how things stand."""
-        kinds = [record.standing if record.standing != "identity" else "state" for record in self.records]
-        return [RecordDraft(**dict(record), lasting=kind) for record, kind in zip(self.records, kinds, strict=True)]
+        """Return what is noted of each record."""
+        return self.records
 
 
 OPENING = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.

@@ -15,7 +15,7 @@ from langgraph_engram.filters import join_metadata
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
-from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
+from langgraph_engram.schema import Interval, Lasting, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
@@ -34,6 +34,8 @@ REPEATED = 0.85
 """Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
+LASTING: dict[str, Lasting] = {"instruction": "instruction", "preference": "preference", "identity": "state"}
+"""What is said once and for all; who the user is, is how things stand."""
 USUAL_SIGNIFICANCE = 2
 """The significance of what lasts where a model notes none."""
 DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
@@ -229,8 +231,8 @@ def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[s
     happened, time_text = _event_time(noted.time, text)
     return {
         "memory_type": draft.memory_type,
-        "lasting": None if draft.lasting == "no" else draft.lasting,
-        "significance": float(USUAL_SIGNIFICANCE if draft.lasting != "no" else 0),
+        "lasting": LASTING.get(draft.standing),
+        "significance": float(USUAL_SIGNIFICANCE if draft.standing in LASTING else 0),
         "time_text": time_text,
         "event_start": happened.start if happened else None,
         "event_end": happened.end if happened else None,

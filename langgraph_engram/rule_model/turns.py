@@ -11,7 +11,7 @@ from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractLasting, ExtractRecords
+from langgraph_engram.prompts.extract_records import Extraction, ExtractLasting, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
@@ -132,10 +132,10 @@ def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:
             yield sentence
 
 
-def _record_of(sentence: Sentence) -> DimMemDraft:
+def _record_of(sentence: Sentence) -> RecordDraft:
     """Return a draft that points at a sentence; its other dimensions are read off the words when a record is made."""
     memory_type = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-    return DimMemDraft(sources=[sentence.number], memory_type=memory_type)
+    return RecordDraft(sources=[sentence.number], memory_type=memory_type)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:

@@ -7,7 +7,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.papers.structmem import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.testing import FakeModel
 
@@ -40,7 +40,7 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
 
 def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     """No record is lost to a limit of tokens, and what was cut off is counted."""
-    half = Extraction(records=[DimMemDraft(sources=[number]) for number in range(1, 6)])
+    half = Extraction(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
     found, spent = Extractor(model).extract("scope", [batch])

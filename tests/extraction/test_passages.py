@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, ExtractRecords
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
@@ -141,7 +141,7 @@ def test_a_model_reads_a_long_message_without_its_code(remembered):
         assert "valve.open" not in shown
         assert "July" not in shown
         number = int(re.search(r"\[(\d+)\] I recommend watering", shown)[1])
-        record = DimMemDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
+        record = RecordDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
         return Extraction(records=[record])
 
     memory = remembered(model=FakeModel([answer] * 9))

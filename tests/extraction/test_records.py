@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.extraction import records as records_module
 from langgraph_engram.extraction.records import NO_SOURCE, USUAL_SIGNIFICANCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, RecordDraft
+from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
 from tests.conftest import make_turn
 
@@ -154,17 +154,9 @@ def test_ids_follow_from_event_and_content():
     assert elsewhere.record_id != first.record_id
 
 
-@pytest.mark.parametrize(("noted", "kept"), [({"lasting": "goal"}, ("goal", USUAL_SIGNIFICANCE)), ({}, (None, 0))])
-def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
-    """It has the usual significance."""
-    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
+@pytest.mark.parametrize(("standing", "kind"), [("preference", "preference"), ("identity", "state"), ("no", None)])
+def test_what_a_model_notes_as_lasting_is_kept(standing, kind):
+    """DimMem's question has three kinds, each of which is one of ours; it has the usual significance."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", standing=standing))
 
-    assert (record.lasting, record.significance) == kept
-
-
-def test_who_the_user_is_is_how_things_stand():
-    """DimMem's question has three kinds, each of which is one of ours."""
-    kinds = ("no", "instruction", "preference", "identity")
-    answer = Extraction(records=[DimMemDraft(sources=[1], standing=kind) for kind in kinds])
-
-    assert [draft.lasting for draft in answer.drafts] == [*kinds[:-1], "state"]
+    assert (record.lasting, record.significance) == (kind, USUAL_SIGNIFICANCE if kind else 0)
