@@ -6,8 +6,10 @@ way from a root to one of them. A turn that the thread lacks was edited where th
 message, removed where it stands on that way, and abandoned where it does not (docs/decisions/0026).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
+
+import numpy as np
 
 from langgraph_engram.schema import Turn, Withdrawal, make_id
 from langgraph_engram.state import REMOVED, Message, Thread
@@ -102,15 +104,17 @@ def _tips(index: ScopeIndex, session_id: str, thread: Thread) -> list[Turn | Non
     Where nothing of its session is stored, they are of the session whose thread it was copied from.
     """
     names = [message.external_id for message in thread.messages if message.external_id is not None]
-    own, everywhere = index.turns.in_session(session_id), index.turns.items
-    return [_last_of(own, found, thread) or _last_of(everywhere, found, thread) for found in (names, thread.held or ())]
+    return [_last_of(index, session_id, thread, found) for found in (names, thread.held or ())]
 
 
-def _last_of(turns: Iterable[Turn], names: Sequence[str], thread: Thread) -> Turn | None:
+def _last_of(index: ScopeIndex, session_id: str, thread: Thread, names: Sequence[str]) -> Turn | None:
     """Return the turn that the last of some messages is, in its first version."""
     place = {name: at for at, name in enumerate(names)}
-    found = [turn for turn in turns if turn.external_id in place and turn.graph == thread.graph] if place else []
-    return max(found, key=lambda turn: (place[turn.external_id or ""], -turn.seq), default=None)
+    known = np.isin(index.turns.external_id, [index.turns.code("external_id", name) for name in names])
+    turns = [index.turns.items[position] for position in np.flatnonzero(known)]
+    named = [turn for turn in turns if turn.graph == thread.graph]
+    own = [turn for turn in named if turn.session_id == session_id]
+    return max(own or named, key=lambda turn: (place[turn.external_id or ""], -turn.seq), default=None)
 
 
 def _of_lacking(index: ScopeIndex, session_id: str, thread: Thread, known: Collection[str]) -> Reasons:

@@ -54,6 +54,7 @@ class TurnIndex(KindIndex[Turn]):
     """The position of each turn in its session."""
     from_user = Values[Turn](lambda turn: turn.role == "user", np.bool_)
     from_assistant = Values[Turn](lambda turn: turn.role == "assistant", np.bool_)
+    external_id = Codes[Turn](lambda turn: turn.external_id or "")
     is_withdrawn = Values[Turn](lambda turn: turn.withdrawn is not None, np.bool_)
     """Whether the thread of each turn no longer holds it."""
     addresses_listener = Values[Turn](lambda turn: addresses_listener(turn.indexed_text), np.bool_)

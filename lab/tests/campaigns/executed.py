@@ -51,11 +51,7 @@ def modules_of_calls() -> dict[str, list[str]]:
         }
 
 
-def main() -> None:
-    """Print the files of each call, and how many."""
-    for name, files in modules_of_calls().items():
-        print(f"{name}: {len(files)} modules", *(f"  {Path(file).relative_to(PACKAGE)}" for file in files), sep="\n")
-
-
 if __name__ == "__main__":
-    main()
+    for call, visited in modules_of_calls().items():
+        sys.stdout.write(f"{call}: {len(visited)} modules\n")
+        sys.stdout.writelines(f"  {Path(file).relative_to(PACKAGE)}\n" for file in visited)
