@@ -128,8 +128,7 @@ def build_write_graph(
         graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
-    told = parts.scheduler, parts.history, settings.verify.enabled, parts.chooser
-    synthesize = Synthesize(store, model, settings.synthesis, *told)
+    synthesize = Synthesize(store, model, settings.synthesis, parts.scheduler, parts.history, parts.chooser)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", ReportRun(store))
     graph.begin_at("receive")

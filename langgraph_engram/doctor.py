@@ -387,7 +387,7 @@ class ScopeExamination:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
         narrated = set(content_stems(synthesis.text))
         still_so = {stem for record in covered if record.status == "active" for stem in content_stems(record.content)}
-        for record in covered if synthesis.status == "active" else ():
+        for record in covered if synthesis.status == "active" and not synthesis.session_id else ():
             stems = set(content_stems(record.content))
             is_so = record.status in ("active", "merged") or stems <= still_so
             if not is_so and stems <= narrated and self.index.records.successor(record) not in covered:

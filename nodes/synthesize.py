@@ -42,8 +42,6 @@ class Synthesize:
     scheduler: Scheduler
     history: History = NO_HISTORY
     """What a narrative goes back to."""
-    verify: bool = True
-    """Whether a narrative that goes beyond its records is replaced by quotes of them."""
     chooser: Chooser | None = None
     """What reads sessions that ended with the model."""
 
@@ -56,7 +54,7 @@ class Synthesize:
         chooser = self.chooser
         readings, usage = chooser.read(index, chooser.due(index, sessions, asked)) if chooser else ([], [])
         jobs = self.scheduler.jobs(index, sessions)
-        writer = SynthesisWriter(self.model, self.settings, self.history, self.verify)
+        writer = SynthesisWriter(self.model, self.settings, self.history)
         written = writer.write(index, scope.key, jobs)
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)
         about = [(cited_turns(index, job.records) or own, reason) for job, reason in failed if reason]

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from langgraph_engram.errors import StoreError
-from langgraph_engram.extraction.evidence import verify_records
 from langgraph_engram.extraction.extractor import batch_events
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
@@ -13,7 +12,6 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import share_runs
-from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.testing import FakeModel
@@ -226,23 +224,6 @@ def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remembe
         ("b", 0, "I ski."),
     ]
     assert (update["session_ids"], update["known_turns"]) == (["a", "b"], 1)
-
-
-def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, record, event):
-    """Who "he" is in one conversation does not follow from another that the model read beside it."""
-    named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
-    apart = unnamed.model_copy(update={"turn_id": "u1", "session_id": "s2"})
-
-    def status(said):
-        keep(turns=[named, said])
-        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": [said.turn_id]}
-        events = [event(0, 0), event(1, turn_ids=[said.turn_id])]
-        prompts = [Prompt(turn_ids=["t0", said.turn_id])]
-        said_of = [record(1, "In Oslo lives Tom, who moved there.", **fields)]
-        (verified,) = verify_records(said_of, store.index(scope), events, prompts, ExtractSettings())
-        return verified.status
-
-    assert (status(unnamed), status(apart)) == ("active", "quarantined")
 
 
 def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):

@@ -23,7 +23,7 @@ from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
 from langgraph_engram.summarization.scheduling import by_mention
-from langgraph_engram.summarization.writing import narrative_fault, shorten
+from langgraph_engram.summarization.writing import holds_numbers, shorten
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
 
@@ -149,7 +149,7 @@ class Overlay:
         turns = {turn.turn_id for turn in part.turns}
         told = [r for r in self.index.records.in_session(part.session_id) if not turns.isdisjoint(r.source_turn_ids)]
         sentences = split_sentences(shorten(said, NOTE_WORDS))
-        text = " ".join(sentence for sentence in sentences if not narrative_fault(sentence, told))
+        text = " ".join(sentence for sentence in sentences if holds_numbers(sentence, told))
         quoted = not text
         if quoted:
             text = extractive_narrative(WriteSynthesis(part.records, (), NOTE_WORDS))

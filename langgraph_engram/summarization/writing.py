@@ -1,11 +1,8 @@
-"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 2.2).
+"""Write narratives across events (StructMem section 2.2), and tell which sentence of a note nobody said.
 
-A small model that writes fluent records still makes things up across them ("raising over $10,000"), or writes about its
-task ("The new memories build upon the earlier ones"). Words cannot be verified record by record, for a narrative has
-its own; numbers, repeats and the words of the task can.
+Words cannot be verified record by record, for what is summed up has its own; numbers can ("raising over $10,000").
 """
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,11 +11,10 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.extraction.evidence import missing_number
-from langgraph_engram.llm.base import LLMResult, Model, entry_of
+from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.rule_model.consolidation import extractive_narrative
-from langgraph_engram.schema import Record, Spent, Synthesis, make_id
+from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob, by_mention
@@ -65,14 +61,9 @@ def _utterance_of(record: Record) -> tuple[str, int]:
     return record.session_id, record.seq
 
 
-LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
 """The number of an item of a list; it says nothing."""
-TASK = re.compile(r"\b(?:new|earlier)\s+memor(?:y|ies)\b", re.IGNORECASE)
-"""What the prompt calls its records, and nobody else does."""
-MOST_REPEATED = 0.25
-"""Share of a narrative's sentences that may say what an earlier one said."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +83,6 @@ class SynthesisWriter:
     model: Model
     settings: SynthesisSettings
     history: History = NO_HISTORY
-    verify: bool = True
-    """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
     def write(self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob]) -> WrittenSyntheses:
         """Return a synthesis for each job that could be written; quotes where rules write."""
@@ -103,26 +92,15 @@ class SynthesisWriter:
         results = self.model.ask_all(questions)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
         for job, question, result in zip(jobs, questions, results, strict=True):
-            text, quoted = self._text(question, result)
-            if text:
-                written.done.append((job, _synthesis(scope_key, job, question.seeds, text, quoted=quoted)))
+            if text := shorten(result.answer or "", 2 * self.settings.max_words):
+                narrative = _synthesis(scope_key, job, question.seeds, text, quoted=result.by_rule)
+                written.done.append((job, narrative))
             written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
         seeds = history_of(index, job.records, self.history)
         return WriteSynthesis(tuple(job.records), tuple(seeds), self.settings.max_words)
-
-    def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
-        """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
-        text = shorten(result.answer or "", 2 * self.settings.max_words)
-        is_verified = self.verify and not result.by_rule
-        fault = narrative_fault(text, [*question.buffer, *question.seeds]) if is_verified else ""
-        if not fault:
-            return text, result.by_rule
-        LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
-        LOG.debug("why it is quoted: %s", fault)
-        return extractive_narrative(question), True
 
 
 def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
@@ -132,19 +110,12 @@ def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text:
     return Synthesis(
         synthesis_id=stale.synthesis_id if stale else make_id(scope_key, "synthesis", *ids),
         text=text,
-        session_id=stale.session_id if stale else "",
-        spent=stale.spent if stale else Spent(),
         quoted=quoted,
         window_start=min(times, default=None),
         window_end=max(times, default=None),
         covered_record_ids=list(dict.fromkeys([*(stale.covered_record_ids if stale else []), *ids])),
         seed_event_ids=list(dict.fromkeys(record.event_id for record in seeds)),
     )
-
-
-def narrative_fault(text: str, records: Sequence[Record]) -> str:
-    """Return what is wrong with a narrative of these records; empty if nothing is."""
-    return _unsupported_number(text, records) or _mentions_task(text, records) or _repeats_itself(text)
 
 
 def shorten(text: str, most: int) -> str:
@@ -159,30 +130,14 @@ def shorten(text: str, most: int) -> str:
     return " ".join(kept)
 
 
-def _unsupported_number(text: str, records: Sequence[Record]) -> str:
+def holds_numbers(text: str, records: Sequence[Record]) -> bool:
+    """Return whether records say all numbers of a text: in words or digits, or as a day of a mention or an event."""
     numbers = NUMBER.findall(ENUMERATION.sub("", text))
-    if not numbers:
-        return ""
-    known = " ".join(part for record in records for part in _texts(record))
-    missing = missing_number(numbers, {*numbers_in(known), *spelled_numbers(words(known))})
-    return f"the number {missing!r} is in none of its records" if missing else ""
+    known = " ".join(part for record in records if numbers for part in _texts(record))
+    return not missing_number(numbers, {*numbers_in(known), *spelled_numbers(words(known))})
 
 
 def _texts(record: Record) -> list[str]:
     times = (record.mentioned_at, record.event_start, record.event_end)
     days = [f"{format_day(time)} {time:%Y %m %d}" for time in times if time]
     return [record.content, record.time_text, record.reason, record.purpose, *days]
-
-
-def _mentions_task(text: str, records: Sequence[Record]) -> str:
-    match = TASK.search(text)
-    if not match or any(match.group().casefold() in record.content.casefold() for record in records):
-        return ""
-    return f"it is about {match.group().casefold()!r}, not about what they say"
-
-
-def _repeats_itself(text: str) -> str:
-    sentences = [plain for sentence in split_sentences(text) if (plain := " ".join(words(sentence)))]
-    repeats = len(sentences) - len(set(sentences))
-    too_many = repeats > MOST_REPEATED * len(sentences)
-    return f"{repeats} of its {len(sentences)} sentences are repeats" if too_many else ""
