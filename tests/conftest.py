@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
+from langgraph_engram.alignment import share_runs
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.graphs.write import build_write_graph
@@ -28,6 +29,8 @@ settings.load_profile("engram")
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
+SHARED_TOKENS = 1200
+"""Tokens of short sessions that share a run where a model writes."""
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
@@ -123,6 +126,7 @@ def model_writes_all() -> Iterator[None]:
     """Have the model write records and decide, as papers have it, in the steps of the default preset."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CHOOSER, lambda *_: None)
+        patch.setattr("langgraph_engram.runner.share_runs", lambda requests, _: share_runs(requests, SHARED_TOKENS))
         patch.setattr(
             "langgraph_engram.memory.build_write_graph",
             lambda store, model, _, settings: build_write_graph(store, model, model, settings),

@@ -11,7 +11,6 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import share_runs
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.testing import FakeModel
@@ -26,7 +25,6 @@ WEEKS = (
 )
 
 pytestmark = pytest.mark.usefixtures("model_writes_all")
-SHARED_TOKENS = 1200
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
@@ -46,12 +44,6 @@ def session(week, *texts):
 
 SESSIONS = [session(week) for week in range(len(WEEKS))]
 LONG = session(2, *(f"I planted {number} tulips beside the old stone wall." for number in range(80)))
-
-
-@pytest.fixture(autouse=True)
-def _short_sessions_share_runs(monkeypatch):
-    """Where a model reads sessions that ended they do: here it writes all."""
-    monkeypatch.setattr("langgraph_engram.runner.share_runs", lambda requests, _: share_runs(requests, SHARED_TOKENS))
 
 
 @pytest.fixture
