@@ -30,7 +30,7 @@ from langgraph_engram.nodes.report_run import ReportRun
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
-from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
+from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
 from langgraph_engram.papers.dimmem import EveryPairFinder, PairResolver, WindowSegmenter, records_view
 from langgraph_engram.papers.esmem import AskingSegmenter
 from langgraph_engram.papers.hymem import KEY_SENTENCES
@@ -39,8 +39,9 @@ from langgraph_engram.segmentation.segmenter import LearnedSegmenter, Segmenter
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
+from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.summarization.scheduling import Scheduler
-from langgraph_engram.summarization.writing import LIMITS, SourceLimits
+from langgraph_engram.summarization.writing import NO_HISTORY, History
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
 CLUSTERS = ClusterResolver()
@@ -56,16 +57,21 @@ class WriteParts:
     views: Sequence[View] = (EVENTS,)
     """What is asked of the turns."""
     resolver: ClusterResolver = CLUSTERS
-    sources: SourceLimits = LIMITS
+    history: History = NO_HISTORY
+    """What a narrative goes back to."""
+    chooser: Chooser | None = None
+    """What reads sessions that ended with the model, where rules write all else."""
 
 
 def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
     """Return the parts that the settings ask for."""
     max_turns = settings.segment.max_turns
+    chooser = Chooser.of(model, settings, store.encoder)
     parts = WriteParts(
         LearnedSegmenter(store.encoder, max_turns),
         PairFinder(store, settings.update),
-        Scheduler(settings.synthesis, writes_new=not model.by_rules),  # quotes of records add nothing to what is found
+        Scheduler(settings.synthesis, writes_new=chooser is not None and chooser.reads_ended),
+        chooser=chooser,
     )
     match settings.paper:
         case DimMemSettings() as paper:
@@ -84,7 +90,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 segmenter=BufferSegmenter(paper),
                 views=(FACTS, RELATIONS) if paper.relations else (FACTS,),
                 scheduler=WindowScheduler(settings.synthesis),
-                sources=SourceLimits(paper.seeds, UNLIMITED, UNLIMITED, store.encoder if paper.joined_query else None),
+                history=History(paper.seeds, store.encoder if paper.joined_query else None),
             )
         case HyMemSettings() as paper:
             segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)
@@ -95,6 +101,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
 def build_write_graph(
     store: Store,
     model: Model,
+    rule_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     entry: EntryNode | None = None,
@@ -102,11 +109,14 @@ def build_write_graph(
     """Build the graph that remembers.
 
     Args:
+        model: What writes as the preset's paper says, and for `engram` says what lasts of sessions that ended.
+        rule_model: What writes all else of `engram`.
         checkpointer: None for a graph that another one embeds, or that a server runs.
         entry: The node before the first step, where the graph is served.
     """
     parts = write_parts(store, model, settings)
-    extractor = Extractor(model, settings.extract, parts.views)
+    writer = model if settings.paper else rule_model
+    extractor = Extractor(writer, parts.views)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     context_turns = parts.segmenter.context_turns
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))
@@ -115,10 +125,10 @@ def build_write_graph(
     graph.add_node("verify", Verify(store, settings.verify, settings.extract))
     graph.add_node("filter_candidates", FilterCandidates(store, parts.finder))
     if settings.update.enabled:
-        graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify, parts.resolver))
+        graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
-    synthesize = Synthesize(store, model, settings.synthesis, parts.scheduler, parts.sources, settings.verify.enabled)
+    synthesize = Synthesize(store, model, settings.synthesis, parts.scheduler, parts.history, parts.chooser)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", ReportRun(store))
     graph.begin_at("receive")

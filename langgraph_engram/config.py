@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -29,9 +29,9 @@ from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings, open_model
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import changed, preset
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import Settings, StorageSettings
+from langgraph_engram.settings import Settings, StorageSettings, Writer
 from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
@@ -54,6 +54,13 @@ def overridden(settings: Settings, text: str) -> Settings:
         held = whole.get(group)
         whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
     return _validated(Settings, whole, SETTINGS_VARIABLE)
+
+
+def with_writer(settings: Settings, writer: Writer | None) -> Settings:
+    """Return settings with another writer, where one is named."""
+    if writer is not None and writer not in get_args(Writer):
+        raise InvalidSetting(f"writer is {writer!r}: choose one of {', '.join(map(repr, get_args(Writer)))}")
+    return changed(settings, "extract", writer=writer) if writer else settings
 
 
 def _of_type(name: str, value: T | None, expected: type[T]) -> T | None:

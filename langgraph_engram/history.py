@@ -18,7 +18,7 @@ from langgraph_engram.pending import cited_turns, pending_tasks_for
 from langgraph_engram.profile import PROFILE_TOKENS, profile_of
 from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, Status, UndoReceipt, UpdateReceipt
-from langgraph_engram.schema import Decision, Frozen, Record, Scope, make_id, reached
+from langgraph_engram.schema import Decision, Frozen, Record, Scope, Spent, make_id, reached
 from langgraph_engram.screening import screen_value
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
@@ -50,6 +50,8 @@ def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) 
         syntheses=len(index.syntheses),
         decisions=len(opened.decisions(scope)),
         pending=opened.pending_tasks(scope),
+        notes=sum(bool(synthesis.session_id) for synthesis in index.syntheses.items),
+        spent=sum((synthesis.spent for synthesis in index.syntheses.items), Spent()),
     )
 
 

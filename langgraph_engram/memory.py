@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.asynchronous import in_thread, iterated_in_thread
-from langgraph_engram.config import open_store_and_checkpointer, resolve, resolve_chat, resolve_model
+from langgraph_engram.config import open_store_and_checkpointer, resolve, resolve_chat, resolve_model, with_writer
 from langgraph_engram.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.erasure.erase import Eraser
@@ -53,9 +53,10 @@ from langgraph_engram.results import (
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import Answer, Progress, ReadRunner, WriteRunner
 from langgraph_engram.schema import Branches, Metadata, Record, Scope
-from langgraph_engram.settings import AnswerStyle, Settings
+from langgraph_engram.settings import AnswerStyle, Settings, Writer
 from langgraph_engram.state import Thread
 from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.summarization.choosing import IMPROVE_TOKENS, Chooser
 from langgraph_engram.tracing import Tracer
 
 
@@ -78,6 +79,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         chat: ChatSettings | None = None,
         checkpointer: BaseCheckpointSaver[str] | None = None,
         selector: str | BaseChatModel | Model | None = None,
+        writer: Writer | None = None,
     ) -> None:
         """Open a memory.
 
@@ -89,6 +91,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             settings: Your own settings, in place of a preset's.
             chat: How a chat model is called. Else `ENGRAM_CHAT`.
             selector: What selects what bears on a message, such as a cheaper model; else `model` does.
+            writer: Which sessions that end the model reads: "model" all, "auto" what lasts, "rules" none.
             checkpointer: Keeps the steps of all runs; by default a SQLite file keeps those of unfinished ones.
 
         Raises:
@@ -96,18 +99,18 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             ModelUnavailable: The model needs a key that is not set.
         """
         choice = resolve(store, model, preset, encoder, settings=settings)
-        self.settings = choice.settings
+        self.settings = with_writer(choice.settings, writer)
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
         self.selector = resolve_model(selector, resolve_chat(chat)) if selector else self.model
-        self.write_graph = build_write_graph(self.store, self.model, self.settings)
+        self.write_graph = build_write_graph(self.store, self.model, RuleModel(), self.settings)
         self.read_graph = build_read_graph(self.store, self.model, RuleModel(), self.settings, selector=self.selector)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
         graph = checkpointed(self.write_graph, self._checkpointer)
-        shared = 0 if self.model.by_rules else self.settings.extract.call_tokens
-        self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
+        chooser = Chooser.of(self.model, self.settings, self.store.encoder)
+        self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, chooser)
         self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer)
         self._closed = False
@@ -188,6 +191,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self._eraser.finish(scope)
         return self._writes.retry(scope, skip=skip)
 
+    def improve(
+        self, user_id: str, *, budget: int = IMPROVE_TOKENS, tenant: str = "default", agent_id: str | None = None
+    ) -> Receipt:
+        """Have the model read what was written without one, for so many tokens (docs/decisions/0027)."""
+        return self._writes.improve(self._scope(user_id, tenant, agent_id), check_budget(budget))
+
     def search(
         self,
         query: str,
@@ -208,10 +217,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """Find evidence: what answers a question, or what bears on a request, a plan or a remark.
 
         Args:
-            query: What is looked for.
             budget: Tokens of evidence in the result at most.
-            stop: How weak a passage ends the list, as a share of the best, in [0, 1]; 0 to fill the budget, by default
-                `retrieve.stop`.
+            stop: How weak a passage ends the list, in [0, 1] of the best; 0 to fill the budget. Else `retrieve.stop`.
             now: The time from which "last week" counts, a datetime or ISO 8601 text, UTC without an offset; by default
                 `as_of`, else the newest turn's time.
             as_of: The time as of which memory is read; a date stands for the end of its day. What was said or
@@ -225,8 +232,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             branches: "all" to find as well what was said on branches that their threads abandoned.
 
         Returns:
-            Evidence, best first, as far as it is relevant and fits the budget; no answer. An idle message ("thanks",
-            "regex for ISO dates") has none.
+            Evidence, best first, as far as it is relevant and fits the budget; no answer. For "thanks" there is none.
 
         Raises:
             InvalidInput: A selection is asked for, and there is no language model.
@@ -274,10 +280,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
-        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
-        asked["branches"] = branches
+        asked: dict[str, Any] = {"as_of": as_of, "branches": branches, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        return self._reads.recall(recall_request(query, scope, "recall", budget, **asked))
+        return self._reads.recall(recall_request(query, scope, "recall", budget, now=now, filters=filters, **asked))
 
     def stream(
         self,
@@ -299,10 +304,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             An update for each step that is done, one for each chunk of the answer's text, and last the recollection.
             Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
-        asked: dict[str, Any] = {"now": now, "as_of": as_of, "filters": filters, "answer_style": answer_style}
-        asked["branches"] = branches
+        asked: dict[str, Any] = {"as_of": as_of, "branches": branches, "answer_style": answer_style}
         scope = self._scope(user_id, tenant, agent_id)
-        yield from self._reads.stream(recall_request(query, scope, "recall", budget, **asked))
+        yield from self._reads.stream(recall_request(query, scope, "recall", budget, now=now, filters=filters, **asked))
 
     def profile(
         self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None
@@ -433,7 +437,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> ExportReceipt:
         """Write what is stored of a user, or of everyone, to JSON lines, .gz or not (docs/guides/export.md)."""
         scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
-        return export_file(self._opened, Path(path), scope, everyone=everyone)
+        return export_file(self._store(), Path(path), scope, everyone=everyone)
 
     def load(
         self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
@@ -443,15 +447,16 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Args:
             user_id: Whose memory it becomes; by default everybody keeps their own.
         """
-        return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
+        return load_file(self._store(), Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
-        return Doctor(self._opened, self._checkpointer, self.settings, fix).run()
+        return Doctor(self._store(), self._checkpointer, self.settings, fix).run()
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
+    aimprove = in_thread(improve)
     asearch = in_thread(search)
     arecall = in_thread(recall)
     astream = iterated_in_thread(stream)
@@ -486,14 +491,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
         """Return the scope of a call; an error where no user is named, a name is empty, or the memory is closed."""
-        self._require_open()
+        self._store()
         return make_scope(user_id, tenant, agent_id)
 
-    @property
-    def _opened(self) -> ChromaStore:
-        self._require_open()
-        return self.store
-
-    def _require_open(self) -> None:
+    def _store(self) -> ChromaStore:
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")
+        return self.store

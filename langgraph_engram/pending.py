@@ -16,6 +16,8 @@ from langgraph_engram.stores.index import ScopeIndex
 UNFINISHED = "the run did not reach its end"
 RECEIVE = "receive"
 """The step of a task whose turns are not stored yet."""
+CHOOSE = "choose"
+"""The step of a task whose session a model is to read."""
 FORGET = "forget"
 """The step of a task whose turns, or whose record, are being erased: no run of a graph does it."""
 LOAD = "load"
@@ -100,7 +102,7 @@ def sessions_to_synthesize(
 ) -> list[str]:
     """Return a run's own sessions, the last first, then those of the turns on which it is to write a synthesis."""
     noted = [*tasks, *(task for task in pending if task.run_id == run_id)]
-    turns = turns_of([task for task in noted if task.step == "synthesize"], index)
+    turns = turns_of([task for task in noted if task.step in ("synthesize", CHOOSE)], index)
     return list(dict.fromkeys([*reversed(session_ids), *(turn.session_id for turn in turns)]))
 
 

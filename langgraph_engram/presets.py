@@ -35,8 +35,7 @@ def preset(name: str, dataset: str | None = None) -> Settings:
 
 
 PAPER_ONLY = VerifySettings(enabled=False)
-A_CALL_EACH = ExtractSettings(passages=False, method="written", call_tokens=0)
-"""Each event is asked about by itself, and what the model writes is taken."""
+NO_PASSAGES = ExtractSettings(passages=False)
 AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(budget=UNLIMITED, stop=0, lasting_share=0, messages=False, whole=False)
@@ -48,7 +47,7 @@ PRESETS: dict[str, Settings] = {
     "dimmem": Settings(
         preset="dimmem",
         paper=DimMemSettings(),
-        extract=A_CALL_EACH.model_copy(update={"assistant": False}),
+        extract=NO_PASSAGES.model_copy(update={"assistant": False}),
         verify=PAPER_ONLY,
         update=UpdateSettings(cosine=0.7),
         synthesis=SynthesisSettings(enabled=False),
@@ -59,7 +58,7 @@ PRESETS: dict[str, Settings] = {
         preset="esmem",
         paper=EsMemSettings(),
         segment=SegmentSettings(max_turns=UNLIMITED),
-        extract=A_CALL_EACH,
+        extract=NO_PASSAGES,
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
@@ -70,7 +69,7 @@ PRESETS: dict[str, Settings] = {
     "structmem": Settings(
         preset="structmem",
         paper=StructMemSettings(),
-        extract=A_CALL_EACH,
+        extract=NO_PASSAGES,
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(max_words=350),
@@ -82,7 +81,7 @@ PRESETS: dict[str, Settings] = {
         preset="hymem",
         paper=HyMemSettings(),
         segment=SegmentSettings(max_turns=UNLIMITED),
-        extract=A_CALL_EACH,
+        extract=NO_PASSAGES,
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),

@@ -12,7 +12,7 @@ from math import inf
 from langgraph_engram.prompts.rendering import SHORT_ID, clipped, dated, quoted
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, Profile
 from langgraph_engram.schema import Lasting, Record
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import RECORDS, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.statements import own_words
 
@@ -52,6 +52,8 @@ def _lasting(index: ScopeIndex) -> dict[Lasting, list[Record]]:
     records = [index.records.items[position] for position in index.records.lasting_positions()]
     records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
     records.sort(key=lambda record: -round(record.significance))
+    slots = {record.slot: record for record in sorted(records, key=RECORDS.sort_key) if record.slot}
+    records = [record for record in records if slots.get(record.slot, record) is record]
     groups = {kind: [record for record in records if record.lasting == kind] for kind in HEADINGS}
     return {kind: group for kind, group in groups.items() if group}
 

@@ -6,7 +6,18 @@ An empty result has a verdict or a count of zero; a failure is an error.
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from langgraph_engram.schema import Action, Breadth, Decision, Evidence, Frozen, PendingTask, QuerySort, Record, Scope
+from langgraph_engram.schema import (
+    Action,
+    Breadth,
+    Decision,
+    Evidence,
+    Frozen,
+    PendingTask,
+    QuerySort,
+    Record,
+    Scope,
+    Spent,
+)
 
 CHARACTERS_PER_TOKEN = 4
 Verdict = Literal["sufficient", "partial", "absent"]
@@ -247,6 +258,10 @@ class Status(Frozen):
     syntheses: int
     decisions: int
     pending: list[PendingTask]
+    notes: int = 0
+    """Sessions, or parts of long ones, that a model has read and noted."""
+    spent: Spent = Spent()
+    """What these notes and narratives have cost, with what was chosen beside them."""
 
 
 class ExportReceipt(Frozen):

@@ -28,7 +28,15 @@ from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import receipt_of
-from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_to_do
+from langgraph_engram.pending import (
+    CHOOSE,
+    RECEIVE,
+    UNFINISHED,
+    is_unreceived,
+    pending_tasks_by_session,
+    pending_tasks_for,
+    tasks_to_do,
+)
 from langgraph_engram.prompts.list_items import ANSWER
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
@@ -40,6 +48,7 @@ from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState, needs_whole
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.rows import scope_hash
+from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
 LOG = logging.getLogger(__name__)
@@ -92,8 +101,8 @@ class WriteRunner:
     tracer: Tracer = field(default_factory=Tracer)
     scratch: BaseCheckpointSaver[str] | None = None
     """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
-    shared_tokens: int = 0
-    """Tokens up to which short sessions share a run; 0 for a run each, where no language model is called."""
+    chooser: Chooser | None = None
+    """What reads sessions that ended; short ones share a run then, so that they share its calls."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way; a thread as it was needs no run."""
@@ -120,7 +129,7 @@ class WriteRunner:
                 requests.append(screen(request, self.settings))
         show = progress or (lambda *_: None)
         receipts, done = list[Receipt](), 0
-        for group in share_runs(requests, self.shared_tokens):
+        for group in share_runs(requests, 2 * self.chooser.settings.read_tokens if self.chooser else 0):
             request = join_requests(group)
             show(f"remembering {request.session_id or done + 1}", done, len(sessions))
             with errors_of_sessions(sessions[done : done + len(group)], done):
@@ -156,6 +165,29 @@ class WriteRunner:
             self._discard_finished(scope)
             left = [task for task in self.store.pending_tasks(scope) if task.set_aside]
         return add_receipts([_receipt_of_left([*elsewhere, *left]), *receipts])
+
+    def improve(self, scope: Scope, budget: int) -> Receipt:
+        """Have a model read what was written without one, what is worth most first, while a budget of tokens lasts.
+
+        What it has read is noted, so that the next call goes on where this one ends, also where it was cut off.
+        """
+        if not (chooser := self.chooser):
+            raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
+        receipts = list[Receipt]()
+        while (left := budget - sum(receipt.usage.tokens for receipt in receipts)) > 0:
+            with self.store.writing(scope):
+                parts = chooser.worth_most(self.store.index(scope).as_of(None), left)
+                if not parts or chooser.model.capability.is_lacking:
+                    break
+                turns = [turn for part in parts for turn in part.turns]
+                request = retry_request(scope, parts[0].session_id, [turn.turn_id for turn in turns])
+                tasks = pending_tasks_by_session(request.run_id, turns, CHOOSE, UNFINISHED)
+                with self.store.committing(scope):
+                    self.store.commit(scope, Changes(pending_tasks=tasks))
+                receipts.append(self.run(scope, {"request": request}, request.run_id))
+            if receipts[-1].pending:
+                break
+        return add_receipts(receipts)
 
     def _run_again(self, scope: Scope, request: RememberRequest | None, run_id: str, *, skip: bool) -> Receipt:
         """Run pending tasks; with `skip`, set them aside where they meet a fault of this package."""

@@ -25,6 +25,8 @@ Lasting = Literal[
 """What something that the user said is good for later: how an assistant is to act from now on; what binds them (health,
 diet, money, access); what they prefer, decided, promised, work with, tried in vain, learned and want; who belongs to
 them; how things stand."""
+IN_SET = "set"
+"""The route that finds what stands in a set that a query names, in the scores of evidence."""
 LASTING = "lasting"
 """The route that finds what lasts and bears on a query whatever its words, in the scores of evidence."""
 MOST_SIGNIFICANT = 3.0
@@ -209,6 +211,10 @@ class Record(Frozen):
     """What it is good for later, where the user said it of themselves; None where nothing lasts."""
     significance: float = Field(0.0, ge=0, le=MOST_SIGNIFICANT)
     """How much it matters later: 0 not at all, 1 hardly, 2 it helps a thoughtful reply, 3 its neglect does harm."""
+    slot: str = ""
+    """What it says of which there is one at a time ("database version"): a later statement of it takes its place."""
+    sets: list[str] = []
+    """What a later count or list would find it under ("model kits")."""
     content: str
     time_text: str = ""
     """The time as it was said."""
@@ -267,11 +273,27 @@ def reached(starts: Iterable[str], links_of: Callable[[str], Iterable[str]]) -> 
     return found
 
 
+class Spent(Frozen):
+    """What a language model was paid for something."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        sums = {name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields}
+        return Spent(**sums)
+
+
 class Synthesis(Frozen):
-    """A narrative across events (StructMem section 2.2)."""
+    """A narrative across events (StructMem section 2.2), or the note of a session."""
 
     synthesis_id: str
     text: str
+    session_id: str = ""
+    """The session that it is the note of; empty for a narrative."""
+    spent: Spent = Spent()
+    """What it cost, with all that was chosen in the same call; of several notes of one call the first has it."""
     quoted: bool = False
     """Whether it quotes its records, where no language model could tell them."""
     window_start: datetime | None = None
@@ -380,6 +402,8 @@ class Evidence(Frozen):
     score: float = 0.0
     relevance: float = Field(0.0, ge=0, le=1)
     """Calibrated probability that it holds what the query asks for."""
+    noted_at: datetime | None = None
+    """When the session began that it is the note of."""
 
     @property
     def shows_others(self) -> bool:

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from langgraph_engram.paper_settings import PaperSettings
 from langgraph_engram.schema import Action, DateOrder
 
+Writer = Literal["auto", "rules", "model"]
+"""Who says what lasts of sessions that end, in the default preset."""
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 AnswerStyle = Literal["auto", "short", "full"]
 """How long an answer is: as the question asks for it, the fewest words, or full sentences."""
@@ -50,12 +52,11 @@ class ExtractSettings(SettingsGroup):
     date_order: DateOrder | None = None
     """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
     of the same message shows the order."""
-
-    method: Literal["auto", "written", "labelled"] = "auto"
-    """Whether the model writes records, or labels sentences that are stored as they were said. "auto" lets it write
-    until it turns out unable to: it puts a conversation into one record, or leaves nearly all of it out."""
-    call_tokens: int = Field(1200, ge=0)
-    """Tokens of the events that share one call; a longer event has a call of its own, and all have with 0."""
+    writer: Writer = "auto"
+    """Who says of sessions that ended what lasts, and notes what they came to: rules alone, the model, or the model
+    where rules find anything that lasts (docs/decisions/0027). Only `engram` asks; papers have writers of their own."""
+    read_tokens: int = Field(6000, ge=500)
+    """Tokens of the sessions that it reads in one call; of an open session, those from which it reads."""
 
 
 class VerifySettings(SettingsGroup):
@@ -80,9 +81,6 @@ class SynthesisSettings(SettingsGroup):
     """Narratives across events (StructMem section 2.2)."""
 
     enabled: bool = True
-    method: Literal["auto", "written", "quoted"] = "auto"
-    """Whether the model writes narratives, or they quote the most central sentences. "auto" lets it write until the
-    extraction of records shows that it is unable to."""
     window_seconds: int = Field(3600, ge=1)
     """The time span of a buffer from which a synthesis is due (StructMem section 2.2)."""
     max_words: int = Field(140, ge=20)

@@ -300,8 +300,6 @@ class WriteState(TypedDict, total=False):
     """Set by `extract`, verified by `verify`: this run's. Set by `persist` as they are written."""
     prompts: list[Prompt]
     """Set by `extract`: what was read together, for `verify`."""
-    cannot_write: bool
-    """Set by `extract`: whether the model has only shown that it cannot write; then `synthesize` quotes."""
     pairs: list[Pair]
     """Set by `filter_candidates`."""
     filtered: FilterCounts

@@ -1,4 +1,4 @@
-"""Extract records from the run's turns, and name its events by what was noted of them."""
+"""Extract records from the run's turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from langgraph_engram.extraction.extractor import Extractor, batch_events, has_c
 from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.extraction.records import chunk_records, join_repeats, join_stored, without_known_kinds
 from langgraph_engram.pending import pending_tasks_for
-from langgraph_engram.segmentation.events import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
@@ -17,7 +16,7 @@ from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, Sco
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract records. Reads `turns`; sets `records`, `prompts`, `cannot_write`, changes `events`, `boundaries`."""
+    """Extract records. Reads `turns`; sets `records`, `prompts`."""
 
     store: Store
     extractor: Extractor
@@ -35,10 +34,7 @@ class Extract:
         long_turns = [turn for turn in turns if has_chunks(turn, self.settings)]
         passages = chunk_records(request.scope.key, long_turns, event_of)
         records = join_repeats([*passages, *(record for found in extracted for record in found.records)])
-        notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
-        events = name_by_notes(state["events"], notes, index)
-        boundaries = describe_by_notes(state["boundaries"], notes, index)
-        self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
+        self._encode(index, ((EVENTS, state["events"]), (BOUNDARIES, state["boundaries"]), (RECORDS, records)))
         records = mark_lasting(records, index, turns, request.user_id, self.store.encoder)
         known = [*filter(None, (index.events.get(event.event_id) for event in state["events"]))]
         held_before = {turn_id for event in known for turn_id in event.turn_ids}
@@ -46,11 +42,8 @@ class Extract:
             records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
-            "events": events,
-            "boundaries": boundaries,
             "records": join_stored(records, index),
             "prompts": [batch.prompt for batch in batches],
-            "cannot_write": self.extractor.model.capability.is_lacking,
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }

@@ -44,4 +44,3 @@ class ExtractFacts(AboutSentences, Question[SourcedSentences]):
     """Which facts do these turns state?"""
 
     system = SYSTEM
-    small_talk = True

@@ -18,4 +18,3 @@ class ExtractKeySentences(AboutSentences, Question[SourcedSentences]):
     """Which sentences lead back to these turns?"""
 
     system = SYSTEM
-    small_talk = True

@@ -13,22 +13,22 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
-from langgraph_engram.schema import Lasting, MemoryType
+from langgraph_engram.schema import MemoryType
 
 
-class NotedSources(BaseModel):
-    """Where a memory stands, and its type."""
+class RecordDraft(BaseModel):
+    """One atomic memory: where it stands, its type, whether it is said once and for all, and what it says."""
 
     sources: list[int] = Field(description="numbers in brackets of the sentences that say it")
     memory_type: MemoryType = Field(
         default="fact",
         description="episodic: something done or planned; profile: a lasting trait or preference; else fact",
     )
-
-
-class NotedDimensions(BaseModel):
-    """What a memory says."""
-
+    standing: Literal["no", "instruction", "preference", "identity"] = Field(
+        default="no",
+        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
+        "prefers in general; identity: who the user is; no for anything else or about anybody else",
+    )
     content: str = Field(
         default="",
         description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
@@ -43,49 +43,15 @@ class NotedDimensions(BaseModel):
     keywords: list[str] = Field(default=[], description="up to six names and things of the sentence")
 
 
-class RecordDraft(NotedDimensions, NotedSources):
-    """One atomic memory, as a model notes it, and what it is good for later."""
-
-    lasting: Literal["no", Lasting] = Field(
-        default="no",
-        description="what the user says of themselves that bears on later days; instruction: how an assistant is "
-        "to act from now on; constraint: health, diet, money, access; preference: what they like; decision: what they "
-        "chose; commitment: what they promised; environment: what they work with; failed_attempt: what they tried in "
-        "vain; lesson: what they learned; goal: what they want; relationship: who belongs to them; state: how things "
-        "stand with them; no for anything else or about anybody else",
-    )
-    significance: int = Field(
-        default=0,
-        ge=0,
-        le=3,
-        description="later: 0 nothing; 1 hardly matters; 2 a thoughtful helper would use it; 3 ignoring it does harm",
-    )
-
-
-class NotedStanding(NotedSources):
-    """Where a memory stands, its type, and whether it is said once and for all."""
-
-    standing: Literal["no", "instruction", "preference", "identity"] = Field(
-        default="no",
-        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
-        "prefers in general; identity: who the user is; no for anything else or about anybody else",
-    )
-
-
-class DimMemDraft(NotedDimensions, NotedStanding):
-    """One atomic memory, as DimMem's preset has it noted."""
-
-
 class Extraction(BaseModel):
     """Every record of some turns."""
 
-    records: list[DimMemDraft]
+    records: list[RecordDraft]
 
     @property
     def drafts(self) -> Sequence[RecordDraft]:
-        """Return what is noted of each record; who the user is, is how things stand."""
-        kinds = [record.standing if record.standing != "identity" else "state" for record in self.records]
-        return [RecordDraft(**dict(record), lasting=kind) for record, kind in zip(self.records, kinds, strict=True)]
+        """Return what is noted of each record."""
+        return self.records
 
 
 OPENING = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
@@ -113,7 +79,6 @@ class ExtractRecords(AboutSentences, Question[Extraction]):
     """What is worth remembering of these turns? Fine-grained: what has any substance (Figure 7)."""
 
     system = f"{RULES}\n{DATA_ONLY}"
-    small_talk = True
     numbers_images = False
 
 
@@ -122,5 +87,4 @@ class ExtractLasting(AboutSentences, Question[Extraction]):
     """What of these turns has value in the long run? For chats with an assistant (Figure 6)."""
 
     system = f"{SELECTIVE}\n{DATA_ONLY}"
-    small_talk = True
     numbers_images = False

@@ -26,4 +26,3 @@ class ExtractRelations(AboutSentences, Question[SourcedSentences]):
     """Which relations do these turns show?"""
 
     system = SYSTEM
-    small_talk = True

@@ -47,7 +47,6 @@ SHORT_REPLY_STEMS = 5
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 SHORT_ID = 8
 """Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
-OTHER_SESSION = "=== another conversation: nothing above belongs to it"
 """The line between two sessions of a prompt."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""
@@ -115,7 +114,7 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         yield position, record.mentioned_at, _as_written(text) if record.is_chunk else plain(text)
     else:
         first = next(iter(passage.turns), None)
-        moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (None, "", 0)
+        moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (passage.noted_at, "", 0)
         text = plain(passage.text.removeprefix(dated("", moment)))
         yield _position(moment, session, seq, passage.evidence_id), moment, text
 
@@ -276,8 +275,6 @@ class AboutSentences:
     """The core turns, in order; their sentences are numbered from 1."""
     context: tuple[Turn, ...] = ()
     """Turns before them, to be read only."""
-    event_starts: tuple[int, ...] = (0,)
-    """Positions of turns at which an event begins or goes on; events are numbered from 1 in this order."""
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, small talk and images included, in the order of `number_sentences`; none
     to read what was said, its times resolved."""
@@ -285,10 +282,6 @@ class AboutSentences:
     """The ids of the turns that are kept as passages as well."""
     system: ClassVar[str]
     """The rules, the same for every call, so that a prompt cache hits."""
-    small_talk: ClassVar[bool] = False
-    """Whether small talk is numbered as well."""
-    tells_events: ClassVar[bool] = False
-    """Whether it is shown where events begin."""
     numbers_images: ClassVar[bool] = True
     """Whether an image is numbered beside what was said in its turn. Without a number, nothing is drawn of it alone."""
 
@@ -303,18 +296,13 @@ class AboutSentences:
         sentences = self._sentences()
         shown = self.shown or [sentence.resolved for sentence in sentences]
         texts = [(sentence.turn, _numbered(sentence, text)) for sentence, text in zip(sentences, shown, strict=True)]
-        events = {start: f"== event {number}" for number, start in enumerate(self.event_starts, start=1)}
         headings = day_headings(turn.said_at for turn in self.turns)
-        for position, (heading, turn) in enumerate(zip(headings, self.turns, strict=True)):
-            if position and turn.session_id != self.turns[position - 1].session_id:
-                yield OTHER_SESSION
+        for heading, turn in zip(headings, self.turns, strict=True):
             yield from heading
-            if self.tells_events and position in events:
-                yield events[position]
             yield f"{speaker_name(turn.speaker)}: {' '.join(text for owner, text in texts if owner is turn)}"
 
     def _sentences(self) -> list[Sentence]:
-        sentences = number_sentences(self.turns, self.context, small_talk=self.small_talk)
+        sentences = number_sentences(self.turns, self.context, small_talk=True)
         if self.numbers_images:
             return sentences
         said = {sentence.turn.turn_id for sentence in sentences if sentence.number and not sentence.image}

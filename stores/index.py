@@ -111,6 +111,8 @@ class RecordIndex(KindIndex[Record]):
     """The day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
     significance = Values[Record](lambda record: record.significance, np.float32)
     is_lasting = Values[Record](lambda record: record.lasting is not None, np.bool_)
+    is_sorted = Values[Record](lambda record: bool(record.slot or record.sets), np.bool_)
+    """Whether each record has a slot, or is in sets."""
     characters = Values[Record](lambda record: len(record.content), np.intp)
     """The length of each record's content."""
     has_location = Values[Record](lambda record: bool(record.location), np.bool_)
@@ -118,6 +120,10 @@ class RecordIndex(KindIndex[Record]):
     def lasting_positions(self) -> list[int]:
         """Return the positions of the active records that last."""
         return [int(position) for position in np.flatnonzero(self.is_lasting & self.active)]
+
+    def in_slots_and_sets(self) -> list[Record]:
+        """Return the active records with a slot or sets, in the order they were put."""
+        return [self.items[int(position)] for position in np.flatnonzero(self.is_sorted & self.active)]
 
     def mentioning(self, place: str) -> NDArray[np.bool_]:
         """Return which records hold all content stems of a place, or have it in their location; of shape (n,)."""

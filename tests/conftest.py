@@ -11,21 +11,26 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
+from langgraph_engram.alignment import share_runs
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
+from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.summarization.scheduling import Scheduler
 
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
+CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
+SHARED_TOKENS = 1200
+"""Tokens of short sessions that share a run where a model writes."""
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
@@ -112,7 +117,20 @@ def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
-        patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
+        patch.setattr(SCHEDULER, lambda settings, **_: WindowScheduler(settings))
+        yield
+
+
+@pytest.fixture(scope="module")
+def model_writes_all() -> Iterator[None]:
+    """Have the model write records and decide, as papers have it, in the steps of the default preset."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CHOOSER, lambda *_: None)
+        patch.setattr("langgraph_engram.runner.share_runs", lambda requests, _: share_runs(requests, SHARED_TOKENS))
+        patch.setattr(
+            "langgraph_engram.memory.build_write_graph",
+            lambda store, model, _, settings: build_write_graph(store, model, model, settings),
+        )
         yield
 
 

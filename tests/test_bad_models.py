@@ -17,7 +17,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
 from tests.fake_server import FakeServer, Reply
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+pytestmark = pytest.mark.usefixtures("syntheses_at_once", "model_writes_all")
 
 TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},

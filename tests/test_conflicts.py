@@ -12,6 +12,8 @@ from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, 
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
+pytestmark = pytest.mark.usefixtures("model_writes_all")
+
 CAKES = ("The wedding cake of Runa has four tiers.", "The wedding cake of Runa has six tiers.")
 CONFLICT = UpdateVerdict(action="CONFLICT", reason="one cake, two sizes")
 MERGE = UpdateVerdict(action="MERGE", content=f"Ana: {CAKES[1]}", reason="the same cake")

@@ -8,7 +8,7 @@ from langgraph_engram.presets import preset
 from langgraph_engram.testing import FakeModel
 from tests.conftest import by_rule
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+pytestmark = pytest.mark.usefixtures("syntheses_at_once", "model_writes_all")
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from langgraph_engram.memory import Memory
 from tests.failing import Failing
 from tests.fake_server import FakeServer, Reply
 
+pytestmark = pytest.mark.usefixtures("model_writes_all")
+
 SAID = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},

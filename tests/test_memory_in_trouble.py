@@ -16,7 +16,7 @@ from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+pytestmark = pytest.mark.usefixtures("syntheses_at_once", "model_writes_all")
 
 TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
@@ -69,7 +69,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
 
     Afterwards nothing is left to do; another user's tasks stay.
     """
-    moody.fails = {"ExtractEvents"}
+    moody.fails = {"ExtractRecords"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
     memory.remember(MORE, user_id="ben", session_id="s2")
     moody.fails.clear()
@@ -80,7 +80,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     receipt = memory.retry(user_id="ana")
 
     assert (again.stored_turns, again.known_turns, len(left)) == (1, 2, 1)
-    assert moody.asked == ["ExtractEvents"]
+    assert moody.asked == ["ExtractRecords"]
     assert (receipt.stored_turns, receipt.pending) == (0, 0)
     assert "Oslo" in {word for record in memory.show("records", "ana") for word in record.keywords}
     assert memory.status("ana").pending == []
@@ -172,7 +172,7 @@ def test_a_retry_beside_a_live_run_waits_for_it(memory, moody, monkeypatch):
 
     assert (receipt.stored_turns, receipt.pending) == (2, 0)
     assert again.run_id == ""
-    assert moody.asked.count("ExtractEvents") == 1
+    assert moody.asked.count("ExtractRecords") == 1
 
 
 def test_what_a_run_costs_is_told_step_by_step(memory, moody):

@@ -111,10 +111,9 @@ NEAR_DUPLICATES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["dimmem", "engram"])
-def test_decisions_see_the_dimensions_of_the_records(write, name):
+def test_decisions_see_the_dimensions_of_the_records(write):
     """The decision prompt exposes content and dimensions (DimMem section 3.4)."""
-    _, asked = write(preset(name), NEAR_DUPLICATES)
+    _, asked = write(preset("dimmem"), NEAR_DUPLICATES)
 
     text = str(asked_about(asked, "DecideUpdate")[0].render()[-1].text)
     assert "(place: Oslo; reason: I want to be fit; keywords: " in text

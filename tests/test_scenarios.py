@@ -3,7 +3,7 @@
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.testing import FakeModel
 
 STARS = (
@@ -15,7 +15,7 @@ SHARED_KEYWORDS = ["Starbucks", "Gold", "stars"]
 
 def corrected(settings):
     """Have a goal told in one session and corrected in the next; return the memory and what was asked."""
-    drafts = [DimMemDraft(sources=[1], content=said, keywords=SHARED_KEYWORDS) for said in STARS]
+    drafts = [RecordDraft(sources=[1], content=said, keywords=SHARED_KEYWORDS) for said in STARS]
     verdict = UpdateVerdicts(verdicts=[UpdateVerdict(action="SUPERSEDE", reason="corrected")])
     model = FakeModel([Extraction(records=drafts[:1]), Extraction(records=drafts[1:]), verdict])
     memory = Memory("memory:", model, encoder="minilm", settings=settings)

@@ -1,26 +1,20 @@
-"""Short sessions that share a run, and an extraction call, are remembered as if each had a run of its own."""
+"""Short sessions that share a run are remembered as if each had a run of its own."""
 
 from datetime import timedelta
 
 import pytest
 
 from langgraph_engram.errors import StoreError
-from langgraph_engram.extraction.evidence import verify_records
-from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events
+from langgraph_engram.extraction.extractor import batch_events
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
-from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.schema import Prompt
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
-from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
-from tests.conftest import NOON, SCHEDULER, by_rule
+from tests.conftest import NOON, by_rule
 
 WEEKS = (
     ("I moved to Lisbon in March.", "My sister Runa lives in Oslo and teaches music there."),
@@ -29,6 +23,8 @@ WEEKS = (
     ("I am learning to play the cello.",),
     ("My cello arrived yesterday.", "It cost 900 euros."),
 )
+
+pytestmark = pytest.mark.usefixtures("model_writes_all")
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
 
@@ -79,9 +75,9 @@ def memory(model):
 
 
 def extracted_sessions(asked):
-    """Give the sessions that each extraction call read."""
-    calls = [question for question in asked if question.name == "ExtractEvents"]
-    return [list(dict.fromkeys(turn.session_id for turn in question.turns)) for question in calls]
+    """Give the sessions of which records were asked for."""
+    calls = [question for question in asked if question.name == "ExtractRecords"]
+    return list(dict.fromkeys(turn.session_id for question in calls for turn in question.turns))
 
 
 def stored(memory):
@@ -96,7 +92,7 @@ def sessions_of(memory, kind):
     return [item.session_id for item in memory.show(kind, "ana")]
 
 
-def test_sharing_changes_nothing_but_the_number_of_calls(memory, asked, unbroken):
+def test_sharing_changes_nothing(memory, unbroken):
     """Turns, events, boundaries and records are those of sessions remembered one at a time, under the same ids."""
     for alone in SESSIONS:
         memory.remember_sessions([alone], user_id="ana")
@@ -104,36 +100,36 @@ def test_sharing_changes_nothing_but_the_number_of_calls(memory, asked, unbroken
     assert stored(memory) == unbroken
     assert [boundary["kind"] for boundary in unbroken["boundaries"]].count("session_break") == 4
     assert {record["status"] for record in unbroken["records"]} == {"active", "superseded"}
-    assert extracted_sessions(asked) == [[alone.session_id] for alone in SESSIONS]
 
 
-def test_a_receipt_and_progress_count_sessions_that_share_a_call(memory, asked):
+def test_a_receipt_and_progress_count_sessions_that_share_a_run(memory, asked):
     """Each session is closed; sent again, all is known and nobody is asked."""
     steps = []
 
     first = memory.remember_sessions(SESSIONS, user_id="ana", progress=lambda *step: steps.append(step))
     again = memory.remember_sessions(SESSIONS, user_id="ana")
 
-    assert extracted_sessions(asked) == [[alone.session_id for alone in SESSIONS]]
+    assert extracted_sessions(asked) == [alone.session_id for alone in SESSIONS]
     assert steps == [("remembering week 0", 0, 5), ("remembered", 5, 5)]
     assert (first.stored_turns, first.known_turns, first.pending) == (10, 0, 0)
     assert (again.stored_turns, again.known_turns, again.usage.calls) == (0, 10, 0)
     assert {event.status for event in memory.show("events", "ana")} == {"closed"}
 
 
-def test_a_long_session_is_a_run_of_its_own(memory, asked):
-    """What fills a call by itself is read alone; the short ones on either side share theirs."""
-    memory.remember_sessions([*SESSIONS[:2], LONG, *SESSIONS[3:]], user_id="ana")
+def test_a_long_session_is_a_run_of_its_own(memory):
+    """The short ones on either side share theirs."""
+    steps = []
 
-    read = extracted_sessions(asked)
-    assert (read[0], read[-1]) == (["week 0", "week 1"], ["week 3", "week 4"])
-    assert {name for call in read[1:-1] for name in call} == {"week 2"}
+    sessions = [*SESSIONS[:2], LONG, *SESSIONS[3:]]
+    memory.remember_sessions(sessions, user_id="ana", progress=lambda _, done, every: steps.append(done))
+
+    assert steps == [0, 2, 3, 5]
 
 
 @pytest.mark.parametrize("step", ["extract", "consolidate"])
 def test_a_retry_finishes_each_session_of_a_run_that_failed(memory, failing, step):
     """A call that fails leaves a task for each session that it read, and none after the retry."""
-    failing.add({"extract": "ExtractEvents", "consolidate": "DecideUpdate"}[step])
+    failing.add({"extract": "ExtractRecords", "consolidate": "DecideUpdate"}[step])
     sessions = [session(0), session(1, *WEEKS[2]), session(3)]
 
     failed = memory.remember_sessions(sessions, user_id="ana")
@@ -195,37 +191,6 @@ def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node,
     }
 
 
-def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them(tmp_path, monkeypatch):
-    """Only together do they hold enough, and the process dies before it is written."""
-    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
-    with monkeypatch.context() as patch, Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
-        patch.setattr("langgraph_engram.nodes.synthesize.Synthesize.__call__", die)
-        with pytest.raises(Dying):
-            memory.remember_sessions(SESSIONS, user_id="ana")
-    for file in tmp_path.glob("checkpoints.sqlite*"):
-        file.unlink()
-
-    with Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
-        memory.retry(user_id="ana")
-        (synthesis,) = memory.show("syntheses", "ana")
-        records = {record.record_id for record in memory.show("records", "ana") if record.status == "active"}
-
-    assert records <= set(synthesis.covered_record_ids)
-
-
-def test_a_narrative_tells_the_sessions_of_a_run_in_order(model, monkeypatch):
-    """The last one brings those before it along."""
-    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
-    with Memory("memory:", model, encoder="hashing") as opened:
-        opened.remember_sessions(SESSIONS, user_id="ana")
-        (synthesis,) = opened.show("syntheses", "ana")
-        session_of = {record.record_id: record.session_id for record in opened.show("records", "ana")}
-
-    covered = [session_of[record_id] for record_id in synthesis.covered_record_ids]
-    assert covered == sorted(covered)
-    assert len(set(covered)) == len(SESSIONS)
-
-
 def test_an_error_names_the_sessions_of_its_run(memory, monkeypatch):
     """What came before them is written."""
 
@@ -251,73 +216,6 @@ def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remembe
         ("b", 0, "I ski."),
     ]
     assert (update["session_ids"], update["known_turns"]) == (["a", "b"], 1)
-
-
-@pytest.fixture
-def shared(turn):
-    """Two sessions in one batch: a question ends the first, a short reply begins the second."""
-    turns = (
-        turn(0, "I sold the car."),
-        turn(1, "Where do you live now?", speaker="Ben"),
-        turn(0, "In Oslo.", turn_id="u0", session_id="s2"),
-        turn(1, "I rent a flat near the harbour.", turn_id="u1", session_id="s2"),
-    )
-    return TurnBatch(turns, (), {"t0": "e0", "t1": "e0", "u0": "e1", "u1": "e1"})
-
-
-def test_a_prompt_says_where_a_conversation_ends(shared):
-    """A question of one is not answered in the next."""
-    _, shown = ExtractEvents(shared.turns, (), shared.event_starts).render()
-    _, alone = ExtractEvents(shared.turns[:2]).render()
-
-    lines = shown.text.splitlines()
-    assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")
-    assert lines[lines.index(OTHER_SESSION) + 1] == "== event 2"
-    assert OTHER_SESSION not in alone.text
-    assert not any(sentence.answers for sentence in number_sentences(shared.turns))
-
-
-def test_what_another_session_says_is_no_evidence(store, scope, keep, turn, record, event):
-    """Who "he" is in one conversation does not follow from another that the model read beside it."""
-    named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
-    apart = unnamed.model_copy(update={"turn_id": "u1", "session_id": "s2"})
-
-    def status(said):
-        keep(turns=[named, said])
-        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": [said.turn_id]}
-        events = [event(0, 0), event(1, turn_ids=[said.turn_id])]
-        prompts = [Prompt(turn_ids=["t0", said.turn_id])]
-        said_of = [record(1, "In Oslo lives Tom, who moved there.", **fields)]
-        (verified,) = verify_records(said_of, store.index(scope), events, prompts, ExtractSettings())
-        return verified.status
-
-    assert (status(unnamed), status(apart)) == ("active", "quarantined")
-
-
-def test_a_part_is_read_beside_turns_of_its_own_session(shared):
-    """What is said just before in another one is no context."""
-    assert [[turn.turn_id for turn in part.context] for part in shared.parts(1)] == [[], ["t0"], [], ["u0"]]
-
-
-def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
-    """A record of two sessions rests in each on what was said there; how a session came about is not told."""
-    notes = [EventNote(event=number, topic=f"topic {number}", transition="The car is sold.") for number in (1, 2)]
-    drafts = [
-        RecordDraft(sources=[1]),
-        RecordDraft(sources=[3, 4]),
-        RecordDraft(sources=[1, 3], content="Ana sold the car in Oslo."),
-        RecordDraft(sources=[9], content="Ana has a boat."),
-    ]
-    model = FakeModel([EventReading(events=notes, records=drafts)])
-
-    found, _ = Extractor(model, ExtractSettings()).extract("scope", [shared])
-
-    assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
-    assert [[record.source_turn_ids for record in part.records] for part in found] == [
-        [["t0"], ["t0"], []],
-        [["u0"], ["u1"], ["u0"]],
-    ]
-    assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "The car is sold.", "e1": ""}
 
 
 def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):

@@ -11,10 +11,12 @@ from langgraph_engram.consolidation.merging import MAX_ATTEMPTS
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.testing import FakeModel
+
+pytestmark = pytest.mark.usefixtures("model_writes_all")
 
 ANA = Scope(user_id="ana")
 
@@ -75,7 +77,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path):
 
 @pytest.fixture
 def graph(store):
-    return build_write_graph(store, RuleModel(), preset("engram"), InMemorySaver())
+    return build_write_graph(store, RuleModel(), RuleModel(), preset("engram"), InMemorySaver())
 
 
 def thread(name):
@@ -195,7 +197,7 @@ TIMES = count(1)
 def reworded(question):
     """Answer as the rules do, records in words that are new each time."""
     answer = RULES[type(question)](question)
-    if not isinstance(question, ExtractEvents):
+    if not isinstance(question, ExtractRecords):
         return answer
     told = [
         record.model_copy(update={"content": f"{record.content} {'Yes' * next(TIMES)}"}) for record in answer.records
@@ -206,7 +208,7 @@ def reworded(question):
 def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
     """A retry does the turns of a run that stands still; when that goes on after all, it finds them done."""
     model = FakeModel([reworded] * 20)
-    graph = build_write_graph(store, model, preset("engram"), InMemorySaver())
+    graph = build_write_graph(store, model, model, preset("engram"), InMemorySaver())
     graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
     turns = [turn.turn_id for turn in store.index(ANA).turns.items]
     again = retry_of(*turns)

@@ -50,14 +50,14 @@ def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_costs_of_nodes_add_up_to_the_whole(locomo_file, open_memory, preset):
-    """Calls and tokens by node are all there is, and turns and sessions are those of the file."""
+    """Calls and tokens by node are all there is, turns and sessions those of the file; `engram` reads more at once."""
     report = run_cost(locomo_file, open_memory(preset))
 
     written = report["usage"]["write"]
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         assert written[name] == sum(node[name] for node in written["by_node"].values())
     assert (report["preset"], report["pending"]) == (preset, 0)
-    assert written["calls"] > 0
+    assert (written["calls"] > 0) is (preset != "engram")
     assert (report["turns"], report["sessions"]) == (8, 4)
 
 

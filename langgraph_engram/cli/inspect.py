@@ -95,6 +95,9 @@ def _print_status(counts: "Status", command: Invocation) -> None:
     chosen = {"store": command.store, "encoder": None, "preset": command.preset, "model": command.model}
     for name, given in chosen.items():
         print_text(f"{name:<12}{getattr(counts, name)}  ({command.defaults.source(name, given)})")
+    tokens = counts.spent.prompt_tokens + counts.spent.completion_tokens
+    read = format_count(counts.notes, "session note")
+    print_text(f"{'written':<12}{format_count(counts.spent.calls, 'call')}, {tokens:,} tokens, {read}")
     for task in counts.pending:
         turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
         where = f" of session {task.session_id}" if task.session_id else ""

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
-from langgraph_engram.cli.maintain import doctor, export, load
+from langgraph_engram.cli.maintain import doctor, export, improve, load
 from langgraph_engram.cli.options import read_defaults
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, fail, report_bug, wants_json
 from langgraph_engram.cli.remember import recall, remember, retry
@@ -84,7 +84,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "See what is stored": (show, status, history, inspect),
     "Decide, correct, forget": (approve, update, undo, forget),
     "Serve": (serve, mcp),
-    "Maintain": (export, load, doctor),
+    "Maintain": (improve, export, load, doctor),
 }
 
 for panel, commands in COMMANDS.items():

@@ -1,4 +1,4 @@
-"""`engram export`, `load` and `doctor`: move memories, and keep a store sound."""
+"""`engram improve`, `export`, `load` and `doctor`: improve what was written free, move it, and keep a store sound."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,18 @@ UNSOUND = 3
 SHOWN_IDS = 3
 
 AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.")]
+
+
+@shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+def improve(
+    command: Invocation,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", help="Tokens to spend.")] = 20_000,
+) -> None:
+    """Have the model read sessions that were written without one, what matters most first. The next call goes on."""
+    with progress("reading"), command.open_existing() as memory:
+        receipt = memory.improve(**command.scope, budget=budget)
+    done = f"{format_count(receipt.syntheses, 'session note')}, {format_count(receipt.decisions, 'decision')}"
+    print_result(command, receipt, f"{done}: {receipt.usage.calls:,} calls, {receipt.usage.tokens:,} tokens")
 
 
 @shared("store", "tenant", "agent", "as_json")

@@ -1,6 +1,6 @@
 """Verify records against what their extraction was shown: numbers, names, dates, words, speakers, denials.
 
-What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing;
+What the cited turns say is evidence, and so is what another turn of the same prompt says of the same thing;
 such a turn joins the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that
 nobody near its sources said is left out. What an assistant says that a stored record holds already is no new record.
 """
@@ -65,8 +65,7 @@ def verify_records(
             verified.append(record)
             continue
         core, read = read_with.get(record.event_id, ([], []))
-        shown = [turn for turn in read if turn.session_id == record.session_id]
-        shown += _turns(index, nearby.get(record.event_id, []))
+        shown = [*read, *_turns(index, nearby.get(record.event_id, []))]
         sources = _turns(index, record.source_turn_ids)
         found = verify_record(record, sources, shown, core)
         reason = recycled_reason(found, sources, index) if found.status == "active" else ""

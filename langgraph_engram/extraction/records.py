@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from langgraph_engram.filters import join_metadata
-from langgraph_engram.prompts.extract_events import RelationDraft
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
-from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
+from langgraph_engram.schema import Interval, Lasting, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.tokens import words
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
@@ -33,15 +32,15 @@ LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
 """Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
-KNOWN = 0.7
-"""Share of a relation's stems in records of its turns from which it adds nothing to them."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
+LASTING: dict[str, Lasting] = {"instruction": "instruction", "preference": "preference", "identity": "state"}
+"""What is said once and for all; who the user is, is how things stand."""
 USUAL_SIGNIFICANCE = 2
 """The significance of what lasts where a model notes none."""
 DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
 NO_SOURCE = "it cites no sentence that it was extracted from"
-Draft: TypeAlias = RecordDraft | RelationDraft | SourcedSentence
+Draft: TypeAlias = RecordDraft | SourcedSentence
 """What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
 
 
@@ -54,9 +53,9 @@ def build_records(
 ) -> list[Record]:
     """Return the records of one answer's drafts, which cite the sentences of core turns by number.
 
-    What is said twice of one event is one record with both sources, and a relation that records of its turns tell
-    already is none. A draft with words that cites no sentence is quarantined with its reason; one with neither leaves
-    nothing. Of the dimensions, a dimensional record has those named.
+    What is said twice of one event is one record with both sources. A draft with words that cites no sentence is
+    quarantined with its reason; one with neither leaves nothing. Of the dimensions, a dimensional record has those
+    named.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
     places = {sentence.number: place for place, sentence in enumerate(sentences)}
@@ -75,8 +74,7 @@ def build_records(
                 found = _dimensions(draft, text, alone=len(texts) == 1)
                 record = record.model_copy(update={name: found[name] for name in dimensions})
             made.append(record)
-    people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
-    return _without_repeated_relations(join_repeats(made), people)
+    return join_repeats(made)
 
 
 def chunk_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
@@ -131,21 +129,6 @@ def _with_sources(record: Record, repeat: Record) -> Record:
     older = repeat if latest is record else record
     metadata = join_metadata((older.metadata, latest.metadata))
     return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
-
-
-def _without_repeated_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
-    """Return records without the relations most of whose stems, names of people aside, others of their turns hold."""
-    stems_of_turn: dict[str, set[str]] = {}
-    for record in records:
-        for turn_id in record.source_turn_ids if record.kind != "relational" else ():
-            stems_of_turn.setdefault(turn_id, set()).update(content_stems(record.content))
-
-    def adds_something(record: Record) -> bool:
-        stems = set(content_stems(record.content)).difference(people)
-        repeated = stems & {stem for turn_id in record.source_turn_ids for stem in stems_of_turn.get(turn_id, ())}
-        return not stems or len(repeated) < KNOWN * len(stems)
-
-    return [record for record in records if record.kind != "relational" or adds_something(record)]
 
 
 def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
@@ -248,8 +231,8 @@ def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[s
     happened, time_text = _event_time(noted.time, text)
     return {
         "memory_type": draft.memory_type,
-        "lasting": None if draft.lasting == "no" else draft.lasting,
-        "significance": float(draft.significance or (USUAL_SIGNIFICANCE if draft.lasting != "no" else 0)),
+        "lasting": LASTING.get(draft.standing),
+        "significance": float(USUAL_SIGNIFICANCE if draft.standing in LASTING else 0),
         "time_text": time_text,
         "event_start": happened.start if happened else None,
         "event_end": happened.end if happened else None,

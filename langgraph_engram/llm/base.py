@@ -73,11 +73,6 @@ class Capability:
         self._lock = Lock()
 
     @property
-    def is_shown(self) -> bool:
-        """Return whether the model has written well."""
-        return self._good > 0
-
-    @property
     def is_lacking(self) -> bool:
         """Return whether the model has only shown that it cannot write."""
         return self._poor >= MOST_POOR and not self._good

@@ -66,7 +66,7 @@ def records_view(settings: DimMemSettings) -> View:
     named = DIMENSIONS if settings.dimensions else ()
     dimensions = [name for name in named if settings.causal or name not in CAUSES]
     question = ExtractLasting if settings.extractor == "selective" else ExtractRecords
-    return View("dimensional", question, dimensions, small_talk=True)
+    return View("dimensional", question, dimensions)
 
 
 @dataclass(frozen=True)

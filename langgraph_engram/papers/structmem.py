@@ -1,6 +1,6 @@
 """What StructMem (arXiv 2604.21748) alone needs: buffers, facts and relations, windows of time, syntheses read last."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,15 +18,15 @@ from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, ScopeIndex
-from langgraph_engram.summarization.scheduling import Scheduler, span, uncovered_records
+from langgraph_engram.summarization.scheduling import Scheduler, SynthesisJob, is_closed, span, uncovered_records
 from langgraph_engram.temporal.datetimes import format_day
 
 SUMMARIES = "Summaries:"
 OTHERS = "Turns:"
 
 
-FACTS = View("factual", ExtractFacts, small_talk=True)
-RELATIONS = View("relational", ExtractRelations, may_label=False, small_talk=True)
+FACTS = View("factual", ExtractFacts)
+RELATIONS = View("relational", ExtractRelations)
 """The two views of a batch of turns (section 2.1)."""
 
 
@@ -50,15 +50,19 @@ class BufferSegmenter(Segmenter):
 class WindowScheduler(Scheduler):
     """Make each full window of time a synthesis of its own (section 2.2)."""
 
-    def buffer(self, index: ScopeIndex, session_id: str, *, closed: bool) -> list[Record]:
-        """Return what no synthesis of a session covers; no session waits for another."""
-        del closed
-        return uncovered_records(index, session_id)
+    writes_new: bool = True
 
-    def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
-        """Return the windows that are full, or all of them once the session has ended."""
-        found = time_windows(buffer, timedelta(seconds=self.settings.window_seconds))
-        return found if closed else found[:-1]
+    def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
+        """Return what is stale, then the windows of each session that are full, or all of one that has ended."""
+        jobs = super().jobs(index, session_ids)
+        covered = {record.record_id for job in jobs for record in job.records}
+        for session_id in session_ids if self.settings.enabled else ():
+            fresh = [r for r in uncovered_records(index, session_id) if r.record_id not in covered]
+            found = time_windows(fresh, timedelta(seconds=self.settings.window_seconds))
+            full = found if is_closed(index, session_id) else found[:-1]
+            covered.update(record.record_id for window in full for record in window)
+            jobs += [SynthesisJob(tuple(window)) for window in full]
+        return jobs
 
 
 def time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record]]:

@@ -5,7 +5,6 @@ Counts, lists, orders and summaries rest on many turns, and whole passages fill 
 its lists set in bold, without those that its other replies have as well ("Explanation", "Summary").
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
+from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.messages import MessageRetriever
 from langgraph_engram.retrieval.passages import (
@@ -45,10 +45,12 @@ from langgraph_engram.retrieval.relevance import (
 )
 from langgraph_engram.retrieval.scoring import Routes, top_matching
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Record, Turn
+from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Record, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.markdown import points_of
 from langgraph_engram.text.questions import answer_type
+from langgraph_engram.text.tokens import content_stems
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
@@ -60,6 +62,8 @@ MOST_LINES = 160
 """Lines that an answer that needs the whole is first written from."""
 ADVICE_LINES = 80
 """Lines that advice is given from: what bears on it shares few words with what is asked."""
+BESIDE_SETS = 80
+"""Lines that complete what stands in a set that the query names."""
 FURTHER_LINES = 240
 """Lines that are read behind them at once, in batches."""
 LINES_BATCH = 80
@@ -68,16 +72,12 @@ SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
 """Turns between sentences of one passage in a search; a recall has passages of one turn."""
-MAX_NARRATIVES = 2
-"""Syntheses that a summary begins with, of those that a language model wrote."""
+MAX_NOTES = 24
+"""Notes and narratives that a summary or a timeline begins with, of those that a language model wrote."""
 REPLY_CHARACTERS = 240
 """Characters of the line of an assistant's reply in a summary."""
 MOST_SHARED = 2
 """Replies that have a point which still tells something of each."""
-FENCED = re.compile(r"^\s*```.*?(?:^\s*```|\Z)", re.MULTILINE | re.DOTALL)
-POINT = re.compile(
-    r"^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?=\*\*)|(?=\*\*))(?:\d+[.)]\s+)?\**(?P<point>[^*\n]{3,80})", re.MULTILINE
-)
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,10 @@ class LightRetriever:
             pool = _pool(index, fusion.ranked(reach), COMPARED_TOKENS)
             shown = self._answering(fusion, relevance, pool, search, budget)
         else:
-            budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             pool = list(lines_of(fusion, breadth))
+            in_sets = sum(IN_SET in candidate.routes for candidate in pool)
+            most = min(most, in_sets + BESIDE_SETS) if in_sets else most
+            budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             found = with_relevance(pool, relevance.features(pool))
             kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")
@@ -196,15 +198,19 @@ def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> I
 
     The whole is about what people said: an assistant's turns come behind all others, unless they are asked for, in a
     timeline not at all, and in a summary after the turn that they reply to. A question that was asked is part of the
-    whole, so it loses nothing. A summary begins with the syntheses that bear on it.
+    whole, so it loses nothing. A summary and a timeline begin with the notes of sessions that bear on them, and a
+    list with what stands in the sets that it names.
     """
     if breadth == "narrow":
         yield from (candidate for _, candidate in fusion.ranked_turns(shown))
         return
     index = fusion.index
-    if breadth == "summary":
-        yield from _narratives(fusion)
-    found = list(replace(fusion, question_weight=0.0).ranked_turns(shown))
+    in_sets = [*_in_sets(fusion)] if breadth != "summary" else []
+    yield from in_sets
+    if breadth != "list":
+        yield from _notes(fusion)
+    listed = record_links(index).turn[[candidate.position for candidate in in_sets]].tolist()
+    found = list(replace(fusion, question_weight=0.0).ranked_turns([*shown, *listed]))
     if not fusion.intent.needs_assistant:
         is_assistant = [turn >= 0 and index.turns.items[turn].role == "assistant" for turn, _ in found]
         replied = compress(found, is_assistant) if breadth == "list" else ()
@@ -215,12 +221,24 @@ def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> I
         yield candidate._replace(routes=routes, replies=(reply,) if reply >= 0 else ())
 
 
-def _narratives(fusion: Fusion) -> Iterator[Candidate]:
-    """Yield the syntheses that a model wrote and that bear most on a query: what quotes its records adds nothing."""
+def _in_sets(fusion: Fusion) -> Iterator[Candidate]:
+    """Yield what stands in the sets whose names are among the words of a query."""
+    records, asked = fusion.index.records, frozenset(content_stems(fusion.intent.query))
+
+    def is_named(names: str) -> bool:
+        return any(asked.issuperset(stems) for name in names.splitlines() if (stems := content_stems(name)))
+
+    named = records.accepted("sets", lambda record: "\n".join(record.sets), is_named)
+    for position in np.flatnonzero(named & records.active & fusion.matches.records).tolist():
+        yield Candidate("record", position, 1.0, {IN_SET: 1.0, OUTLINE: 1.0}, as_line=True)
+
+
+def _notes(fusion: Fusion) -> Iterator[Candidate]:
+    """Yield the notes and narratives that a model wrote and that bear most on a query: quotes add nothing to it."""
     index = fusion.index
     written = index.syntheses.column("written", lambda synthesis: not synthesis.quoted, np.bool_)
     found = np.where(written, fusion.scores.syntheses, 0.0)
-    for position in top_matching(fusion.matches, index.syntheses, found, MAX_NARRATIVES):
+    for position in top_matching(fusion.matches, index.syntheses, found, MAX_NOTES):
         score = float(found[position])
         yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
 
@@ -249,12 +267,6 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
     return lines
 
 
-def points_of(text: str) -> list[str]:
-    """Return the headings of a text and what begins its paragraphs and list items in bold, in order, each once."""
-    found = (" ".join(point["point"].split()).strip(" :.") for point in POINT.finditer(FENCED.sub("", text)))
-    return list(dict.fromkeys(filter(None, found)))
-
-
 def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
@@ -262,6 +274,7 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     passage = format_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
+        passage = passage.model_copy(update={"noted_at": moment})
     else:
         turn = index.turns.items[candidate.position]
         text, moment = _cut(quote_turn(turn), LINE_CHARACTERS), turn.said_at

@@ -52,6 +52,12 @@ FIXED_TOKENS = 1900
 MOST_FIXED = 150
 NEAR_TOKENS = 2200
 """Tokens of the lines behind it."""
+NOTED = 0.5
+"""Share of the statements that notes cover from which a model has said of most what they are good for."""
+NOTED_TOKENS = (500, 900)
+"""Tokens of both parts then: the lines that matter are known."""
+NOTED_WEIGHT = 0.05
+"""Cosine for which a point of significance makes up then."""
 WORTH = 0.03
 """Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
 MATTERS = 0.5
@@ -218,13 +224,19 @@ def make_offer(statements: Statements) -> Offer:
     index = statements.index
     said = statements.said()
     settled = said[said < len(index.records) // RENEWED * RENEWED]
+    narrated = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
+    noted = sum(index.records.items[position].record_id in narrated for position in said.tolist())
+    is_noted = bool(len(said)) and noted >= NOTED * len(said)
+    fixed_tokens, near_tokens = NOTED_TOKENS if is_noted else (FIXED_TOKENS, NEAR_TOKENS)
     worth = index.records.significance[settled] - WORTH * _tokens(index, settled)
-    fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], FIXED_TOKENS)
+    fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
     asks = record_links(index).is_question & (index.records.significance < MATTERS)
     rest = np.setdiff1d(said[~asks[said]], fixed)
-    nearest = rest[np.argsort(-index.records.cosine_of(rest, statements.query), kind="stable")]
-    unused = FIXED_TOKENS if not len(fixed) else 0
-    return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, NEAR_TOKENS + unused)))
+    weight = np.float32(NOTED_WEIGHT if is_noted else 0)
+    nearness = index.records.cosine_of(rest, statements.query) + weight * index.records.significance[rest]
+    nearest = rest[np.argsort(-nearness, kind="stable")]
+    unused = fixed_tokens if not len(fixed) else 0
+    return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))
 
 
 def line_of(record: Record) -> str:

@@ -6,15 +6,14 @@ from typing import Any, cast
 
 from langgraph_engram.llm.base import Answer, Capability, LLMResult, Question
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractLasting, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
@@ -30,9 +29,9 @@ from langgraph_engram.rule_model.recall import parse_intent, quote, reflect, sel
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: quote,
+    ChooseStatements: turns.choose_statements,
     DecideUpdate: decide_update,
     DescribeBoundary: turns.describe_boundary,
-    ExtractEvents: turns.extract_events,
     ExtractFacts: turns.extract_facts,
     ExtractKeySentences: turns.extract_key_sentences,
     ExtractLasting: turns.extract_records,
@@ -40,7 +39,6 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     ExtractRelations: turns.extract_relations,
     JudgeBoundary: turns.judge_boundary,
     ListItems: quote,
-    LabelSentences: turns.label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,
     SelectLines: select_lines,

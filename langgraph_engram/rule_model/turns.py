@@ -6,34 +6,24 @@ which ES-Mem asks for, are read by cue words, questions and shared stems.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import TypeVar
 
+from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
-from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
-from langgraph_engram.prompts.extract_records import (
-    DimMemDraft,
-    Extraction,
-    ExtractLasting,
-    ExtractRecords,
-    RecordDraft,
-)
+from langgraph_engram.prompts.extract_records import Extraction, ExtractLasting, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
-from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
-from langgraph_engram.text.keywords import document_frequencies, keywords_of, topic_of, topic_words
+from langgraph_engram.text.keywords import keywords_of, topic_of
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import type_of
 from langgraph_engram.text.tokens import content_stems
 
-D = TypeVar("D", RecordDraft, DimMemDraft)
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""
 RELATION = re.compile(
@@ -55,22 +45,7 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence, DimMemDraft) for sentence in _outside_chunks(question)])
-
-
-def extract_events(question: ExtractEvents) -> EventReading:
-    """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
-    frequencies = document_frequencies(turn.said for turn in question.turns)
-    people = {turn.speaker for turn in question.turns}
-    notes: list[EventNote] = []
-    for start, end in pairwise([*question.event_starts, len(question.turns)]):
-        turns = question.turns[start:end]
-        topic = ", ".join(topic_words([turn.said for turn in turns], frequencies, people))
-        earlier = notes[-1].topic if notes else ""
-        transition = f"After {earlier}, {turns[0].speaker} brings up {topic}." if earlier and topic else ""
-        notes.append(EventNote(event=len(notes) + 1, topic=topic, transition=transition))
-    records = [_record_of(sentence, RecordDraft) for sentence in _outside_chunks(question)]
-    return EventReading(events=notes, records=records)
+    return Extraction(records=[_record_of(sentence) for sentence in _outside_chunks(question)])
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -97,13 +72,12 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
     return SourcedSentences(sentences=relations)
 
 
-def label_sentences(question: LabelSentences) -> SentenceLabels:
-    """Return the type of each numbered sentence; questions are skipped."""
-    labels: list[SentenceLabel] = []
-    for sentence in _numbered(question):
-        label = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-        labels.append(SentenceLabel(number=sentence.number, label="skip" if sentence.asks else label))
-    return SentenceLabels(labels=labels)
+def choose_statements(question: ChooseStatements) -> str:
+    """Return a line for each sentence of lasting traits and tastes, as far as may be chosen, and no note."""
+    said = (sentence for session in question.statements for sentence in session if sentence.number)
+    people = (sentence for sentence in said if sentence.turn.role != "assistant" and not sentence.asks)
+    lasting = [sentence for sentence in people if type_of(sentence.text, sentence.turn.said_at) == "profile"]
+    return "\n".join(f"{sentence.number} state 1" for sentence in lasting[: question.most])
 
 
 def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
@@ -137,7 +111,7 @@ def track_topics(question: TrackTopics) -> TopicTrack:
 
 def _numbered(question: AboutSentences) -> list[Sentence]:
     """Return the sentences that have numbers, without small talk."""
-    sentences = number_sentences(question.turns, question.context, small_talk=question.small_talk)
+    sentences = number_sentences(question.turns, question.context, small_talk=True)
     return [sentence for sentence in sentences if sentence.number and not sentence.is_small_talk]
 
 
@@ -158,10 +132,10 @@ def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:
             yield sentence
 
 
-def _record_of(sentence: Sentence, draft: type[D]) -> D:
+def _record_of(sentence: Sentence) -> RecordDraft:
     """Return a draft that points at a sentence; its other dimensions are read off the words when a record is made."""
     memory_type = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-    return draft(sources=[sentence.number], memory_type=memory_type)
+    return RecordDraft(sources=[sentence.number], memory_type=memory_type)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:

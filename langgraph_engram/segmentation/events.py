@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.describe_boundary import boundary_text
-from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, BoundaryKind, Event, EventKind, Record, Turn, is_unnamed_session, make_id
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, keywords_of, topic_words
@@ -137,34 +136,9 @@ def name_by_keywords(
     return [named(event) if topics is None or _lacks_note(event, topics) else event for event in events]
 
 
-def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
-    """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
-    return [_noted(event, notes.get(event.event_id), index.events.get(event.event_id)) for event in events]
-
-
-def describe_by_notes(
-    boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
-) -> list[Boundary]:
-    """Return a run's boundaries, and stored ones that a retry has notes of, with the transitions noted, by event id."""
-    own = {boundary.to_event_id for boundary in boundaries}
-    others = (index.boundaries.get(make_id("boundary", event_id)) for event_id in notes if event_id not in own)
-    texts = {event_id: text for event_id, note in notes.items() if (text := note.transition.strip())}
-    return [
-        found.model_copy(update={"text": texts.get(found.to_event_id, found.text)})
-        for found in (*boundaries, *others)
-        if found
-    ]
-
-
 def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
     new = [topics[turn_id] for turn_id in event.turn_ids if turn_id in topics]
     return bool(new) and not any(topic.topic for topic in new) and is_named_by_keywords(event)
-
-
-def _noted(event: Event, note: EventNote | None, stored: Event | None) -> Event:
-    topic = " ".join(note.topic.split()) if note else ""
-    earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
-    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords)) if topic else event
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

@@ -56,7 +56,7 @@ def graphs() -> "tuple[WriteGraph, ReadGraph]":
     served = memory()
     store, model, settings = cast("Store", ScopedStore(served.store)), served.model, served.settings
     write = build_write_graph(
-        store, model, settings, entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext)
+        store, model, RuleModel(), settings, entry=EntryNode(Identify(RememberRequest), ServedWriteInput, RunContext)
     )
     read = build_read_graph(
         store, model, RuleModel(), settings, entry=EntryNode(Identify(RecallRequest), ServedReadInput, RunContext)

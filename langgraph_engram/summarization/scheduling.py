@@ -1,29 +1,18 @@
 """Decide which syntheses are due (StructMem section 2.2).
 
-The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A buffer is
-summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
+What is new is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A stale
+synthesis is due at once.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from math import inf
 
-from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record, Synthesis
-from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
-from langgraph_engram.text.tokens import content_stems
-
-MOST_WAITING = 20
-"""Sessions whose records wait to be summarized together, at most."""
-MIN_BUFFER_TOKENS = 900
-BUFFER_TOKENS = 4000
-LEAST_NARRATED = 0.5
-"""Least share of a record's content stems in a narrative that tells it."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +27,11 @@ class SynthesisJob:
 
 @dataclass(frozen=True)
 class Scheduler:
-    """Decide which syntheses are due."""
+    """Decide which syntheses are due: those that are stale, and still cover something."""
 
     settings: SynthesisSettings
-    writes_new: bool = True
-    """Whether new ones are written; one that is stale always is."""
-    min_tokens: int = MIN_BUFFER_TOKENS
-    """Tokens of a buffer from which it is due; a session that ends with fewer waits for the next."""
-    most_tokens: int = BUFFER_TOKENS
-    """Tokens of buffer in one synthesis; a longer buffer has several."""
+    writes_new: bool = False
+    """Whether a run may have new ones to write, or notes to take."""
 
     def has_work(self, index: ScopeIndex, changed: Sequence[Synthesis]) -> bool:
         """Return whether a run that changes these syntheses may have any to write."""
@@ -54,33 +39,18 @@ class Scheduler:
         return self.settings.enabled and (self.writes_new or is_stale)
 
     def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return the syntheses that are due in a run: stale ones that still cover something, then the sessions' own."""
-        if not self.settings.enabled:
-            return []
+        """Return the syntheses that are due in a run of some sessions."""
+        del session_ids
         stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
-        jobs = [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old))]
-        if not self.writes_new:
-            return jobs
-        covered = {record.record_id for job in jobs for record in job.records}
-        for session_id in session_ids:
-            closed = is_closed(index, session_id)
-            buffer = [*(_waiting_records(index, session_id) if closed else ()), *uncovered_records(index, session_id)]
-            parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
-            covered.update(record.record_id for part in parts for record in part)
-            jobs += [SynthesisJob(tuple(part)) for part in parts]
-        return jobs
-
-    def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
-        """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended."""
-        is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
-        is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
-        return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
+        jobs = (SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old)))
+        return [*jobs] if self.settings.enabled else []
 
 
 def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
     """Return the active syntheses that cover a record which is written with another status.
 
-    Each is stale where what it tells has changed; else it covers what its records were merged into as well.
+    A narrative is stale then. A note tells of a day, whatever changed later, and covers as well what its records were
+    merged into.
     """
     by_id = {record.record_id: record for record in written}
     stored = {key: index.records.get(key) for key in by_id}
@@ -88,30 +58,15 @@ def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synt
     found: list[Synthesis] = []
     for synthesis in index.syntheses.items if changed else ():
         covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
+        merged = [record.superseded_by for record in covered if record.status == "merged" and record.superseded_by]
         if synthesis.status != "active" or not covered:
             continue
-        replaced = [(record, by_id.get(record.superseded_by or "")) for record in covered]
-        merged = [made.record_id for _, made in replaced if made]
-        if any(is_outdated(synthesis.text, record, made) for record, made in replaced):
+        if not synthesis.session_id:
             found.append(synthesis.model_copy(update={"status": "stale"}))
         elif merged:
             ids = list(dict.fromkeys([*synthesis.covered_record_ids, *merged]))
             found.append(synthesis.model_copy(update={"covered_record_ids": ids}))
     return found
-
-
-def is_outdated(text: str, record: Record, replacement: Record | None = None) -> bool:
-    """Return whether a narrative has to be told anew, now that a record which it covers has this status.
-
-    A record that it left out changes nothing when it goes, nor does a merge into what adds nothing to the narrative.
-    """
-    if record.status == "active":
-        return True
-    narrated, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
-    if len(stems & narrated) < LEAST_NARRATED * len(stems):
-        return False
-    merged_into = replacement if record.status == "merged" else None
-    return merged_into is None or not narrated.issuperset(content_stems(merged_into.content))
 
 
 def is_covered_elsewhere(synthesis: Synthesis, index: ScopeIndex) -> bool:
@@ -130,24 +85,15 @@ def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) ->
 
 
 def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
-    """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
+    """Return a synthesis as stale if a record that it covers has changed since it was asked for."""
     now = (index.records.get(record.record_id) for record in job.records)
-    gone = [record for record in now if record is None or record.status != "active"]
-    is_told_anew = any(record is None or is_outdated(synthesis.text, record) for record in gone)
-    return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
+    is_so = all(record and record.status == "active" for record in now)
+    return synthesis if is_so else synthesis.model_copy(update={"status": "stale"})
 
 
 def by_mention(record: Record) -> tuple[float, str, int, int]:
     """Return the key that sorts records by when they were mentioned; those of unknown time come last."""
     return epoch_seconds(record.mentioned_at, inf), record.session_id, record.seq, record.part
-
-
-def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
-    """Cut records into as few parts of at most `limit` tokens as hold them, about equal; at least one record each."""
-    sizes = [count_tokens(record.content) for record in records]
-    wanted = -(-sum(sizes) // limit)
-    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
-    return [list(records[start:end]) for start, end in buffers(sizes, target)]
 
 
 def active_in(index: ScopeIndex, session_id: str) -> list[Record]:
@@ -167,18 +113,6 @@ def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     covered = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
     return [own for own in active_in(index, session_id) if own.record_id not in covered]
-
-
-def _waiting_records(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
-    waiting: list[Record] = []
-    newest_first = dict.fromkeys(event.session_id for event in reversed(index.events.items))
-    for other in islice((other for other in newest_first if other != session_id), MOST_WAITING):
-        uncovered = uncovered_records(index, other)
-        if not is_closed(index, other) or len(uncovered) < len(active_in(index, other)):
-            break
-        waiting += uncovered
-    return sorted(waiting, key=by_mention)
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:

@@ -1,13 +1,9 @@
-"""Write syntheses: by a model, or as quotes of the most central sentences where a model cannot (StructMem 2.2).
+"""Write narratives across events (StructMem section 2.2), and tell which sentence of a note nobody said.
 
-A small model that writes fluent records still makes things up across them ("raising over $10,000"), or writes about its
-task ("The new memories build upon the earlier ones"). Words cannot be verified record by record, for a narrative has
-its own; numbers, repeats and the words of the task can.
+Words cannot be verified record by record, for what is summed up has its own; numbers can ("raising over $10,000").
 """
 
-import logging
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,10 +11,9 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.extraction.evidence import missing_number
-from langgraph_engram.llm.base import LLMResult, Model, entry_of
+from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.results import UsageEntry, count_tokens
-from langgraph_engram.rule_model.consolidation import centrality, extractive_narrative, stem_counts
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -29,23 +24,19 @@ from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, wo
 
 
 @dataclass(frozen=True)
-class SourceLimits:
-    """How much a synthesis is written from."""
+class History:
+    """What a narrative goes back to (StructMem section 2.2)."""
 
-    seeds: int = 15
-    """K, seed records from history (StructMem section 2.2); 0 for the buffer alone."""
-    history_tokens: int = 100
-    """Tokens of history shown beside the buffer."""
-    shown_tokens: int = 380
-    """Tokens of a buffer that it is written from."""
+    seeds: int = 0
+    """K, seed records; 0 for the buffer alone."""
     encoder: Encoder | None = None
-    """What encodes the texts of a buffer as one query (StructMem section 2.2); None for the mean of their vectors."""
+    """What encodes the texts of a buffer as one query; None for the mean of their vectors."""
 
 
-LIMITS = SourceLimits()
+NO_HISTORY = History()
 
 
-def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits = LIMITS) -> list[Record]:
+def history_of(index: ScopeIndex, buffer: Sequence[Record], history: History) -> list[Record]:
     """Return the earlier records that a buffer is summarized beside, in order of time (StructMem Eq. 4).
 
     They are the utterances of the seeds: the K records nearest to the buffer among those of known time before it.
@@ -56,69 +47,23 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], limits: SourceLimits
     if first is None or not positions:
         return []
     query = records.vectors[positions].mean(axis=0)
-    if limits.encoder:
-        (query,) = limits.encoder.encode([" ".join(record.content for record in buffer)])
+    if history.encoder:
+        (query,) = history.encoder.encode([" ".join(record.content for record in buffer)])
     scores = records.cosine(query)
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_chunk)
-    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: limits.seeds]
-    seeds = [records.items[position] for position in nearest]
+    nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: history.seeds]
     groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
     beside = earlier[np.isin(groups[earlier], groups[nearest])]
-    return _expanded([records.items[position] for position in beside], seeds, limits.history_tokens)
-
-
-def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
-    """Return the records of a buffer that a narrative is written from, in their order, of at most `limit` tokens.
-
-    Each event has its first record, then each its next, as far as they fit: what happened at a known time comes before
-    what did not, the more central before the less. At least one record is shown.
-    """
-    if sum(count_tokens(record.content) for record in buffer) <= limit:
-        return list(buffer)
-    counts = stem_counts(buffer)
-    importance = [(record.event_start is None, -centrality(record, counts)) for record in buffer]
-    ranks = Counter[str]()
-    order: list[tuple[int, int]] = []
-    for position in sorted(range(len(buffer)), key=importance.__getitem__):
-        order.append((ranks[buffer[position].event_id], position))
-        ranks[buffer[position].event_id] += 1
-    chosen: list[int] = []
-    for _, position in sorted(order):
-        size = count_tokens(buffer[position].content)
-        if size <= limit or not chosen:
-            chosen.append(position)
-            limit -= size
-    return [buffer[position] for position in sorted(chosen)]
+    return sorted((records.items[position] for position in beside), key=by_mention)
 
 
 def _utterance_of(record: Record) -> tuple[str, int]:
     return record.session_id, record.seq
 
 
-def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], budget: int) -> list[Record]:
-    """Return the whole utterances of the seeds, the nearest first, as far as they fit (StructMem Eq. 4)."""
-    groups: dict[tuple[str, int], list[Record]] = {_utterance_of(seed): [] for seed in seeds}
-    for record in earlier:
-        groups[_utterance_of(record)].append(record)
-    chosen: list[Record] = []
-    for records in groups.values():
-        size = sum(count_tokens(record.content) for record in records)
-        if size <= budget:
-            chosen.extend(records)
-            budget -= size
-    return sorted(chosen, key=by_mention)
-
-
-LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
-QUOTED = "quoted"
-"""The name in the ledger of what no model wrote."""
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
 """The number of an item of a list; it says nothing."""
-TASK = re.compile(r"\b(?:new|earlier)\s+memor(?:y|ies)\b", re.IGNORECASE)
-"""What the prompt calls its records, and nobody else does."""
-MOST_REPEATED = 0.25
-"""Share of a narrative's sentences that may say what an earlier one said."""
 
 
 @dataclass(frozen=True)
@@ -137,46 +82,25 @@ class SynthesisWriter:
 
     model: Model
     settings: SynthesisSettings
-    limits: SourceLimits = LIMITS
-    verify: bool = True
-    """Whether a narrative that goes beyond its records is replaced by quotes of them."""
+    history: History = NO_HISTORY
 
-    def write(
-        self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob], *, cannot_write: bool
-    ) -> WrittenSyntheses:
-        """Return a synthesis for each job that could be written; quotes where the model has shown that it cannot."""
+    def write(self, index: ScopeIndex, scope_key: str, jobs: Sequence[SynthesisJob]) -> WrittenSyntheses:
+        """Return a synthesis for each job that could be written; quotes where rules write."""
         if not jobs:
             return WrittenSyntheses()
         questions = [self._question(index, job) for job in jobs]
-        results = self._ask(questions, cannot_write=cannot_write)
+        results = self.model.ask_all(questions)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
         for job, question, result in zip(jobs, questions, results, strict=True):
-            text, quoted = self._text(question, result)
-            if text:
-                written.done.append((job, _synthesis(scope_key, job, question.seeds, text, quoted=quoted)))
+            if text := shorten(result.answer or "", 2 * self.settings.max_words):
+                narrative = _synthesis(scope_key, job, question.seeds, text, quoted=result.by_rule)
+                written.done.append((job, narrative))
             written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
 
     def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
-        shown = shown_records(job.records, self.limits.shown_tokens)
-        return WriteSynthesis(tuple(shown), tuple(history_of(index, job.records, self.limits)), self.settings.max_words)
-
-    def _ask(self, questions: Sequence[WriteSynthesis], *, cannot_write: bool) -> list[LLMResult[str]]:
-        if self.settings.method == "written" or (self.settings.method == "auto" and not cannot_write):
-            return self.model.ask_all(questions)
-        usage = UsageEntry(node="", model=QUOTED)
-        return [LLMResult(extractive_narrative(question), usage, by_rule=True) for question in questions]
-
-    def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
-        """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
-        text = shorten(result.answer or "", 2 * self.settings.max_words)
-        is_verified = self.verify and self.settings.method != "written" and not result.by_rule
-        fault = narrative_fault(text, [*question.buffer, *question.seeds]) if is_verified else ""
-        if not fault:
-            return text, result.by_rule
-        LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
-        LOG.debug("why it is quoted: %s", fault)
-        return extractive_narrative(question), True
+        seeds = history_of(index, job.records, self.history)
+        return WriteSynthesis(tuple(job.records), tuple(seeds), self.settings.max_words)
 
 
 def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
@@ -194,11 +118,6 @@ def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text:
     )
 
 
-def narrative_fault(text: str, records: Sequence[Record]) -> str:
-    """Return what is wrong with a narrative of these records; empty if nothing is."""
-    return _unsupported_number(text, records) or _mentions_task(text, records) or _repeats_itself(text)
-
-
 def shorten(text: str, most: int) -> str:
     """Return a text without its end where it runs on: whole sentences of at most `most` words."""
     if len(text.split()) <= most:
@@ -211,30 +130,14 @@ def shorten(text: str, most: int) -> str:
     return " ".join(kept)
 
 
-def _unsupported_number(text: str, records: Sequence[Record]) -> str:
+def holds_numbers(text: str, records: Sequence[Record]) -> bool:
+    """Return whether records say all numbers of a text: in words or digits, or as a day of a mention or an event."""
     numbers = NUMBER.findall(ENUMERATION.sub("", text))
-    if not numbers:
-        return ""
-    known = " ".join(part for record in records for part in _texts(record))
-    missing = missing_number(numbers, {*numbers_in(known), *spelled_numbers(words(known))})
-    return f"the number {missing!r} is in none of its records" if missing else ""
+    known = " ".join(part for record in records if numbers for part in _texts(record))
+    return not missing_number(numbers, {*numbers_in(known), *spelled_numbers(words(known))})
 
 
 def _texts(record: Record) -> list[str]:
     times = (record.mentioned_at, record.event_start, record.event_end)
     days = [f"{format_day(time)} {time:%Y %m %d}" for time in times if time]
     return [record.content, record.time_text, record.reason, record.purpose, *days]
-
-
-def _mentions_task(text: str, records: Sequence[Record]) -> str:
-    match = TASK.search(text)
-    if not match or any(match.group().casefold() in record.content.casefold() for record in records):
-        return ""
-    return f"it is about {match.group().casefold()!r}, not about what they say"
-
-
-def _repeats_itself(text: str) -> str:
-    sentences = [plain for sentence in split_sentences(text) if (plain := " ".join(words(sentence)))]
-    repeats = len(sentences) - len(set(sentences))
-    too_many = repeats > MOST_REPEATED * len(sentences)
-    return f"{repeats} of its {len(sentences)} sentences are repeats" if too_many else ""

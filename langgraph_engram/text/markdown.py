@@ -28,6 +28,12 @@ FULL_CHUNK = 1000
 MAX_OPENING = 200
 """Characters of a heading, and of a line that introduces a block."""
 MAX_CACHED_TEXTS = 512
+FENCED = re.compile(r"^\s*```.*?(?:^\s*```|\Z)", re.MULTILINE | re.DOTALL)
+POINT = re.compile(
+    r"^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?=\*\*)|(?=\*\*))(?:\d+[.)]\s+)?\**(?P<point>[^*\n]{3,80})", re.MULTILINE
+)
+OPENING_WORDS = 8
+"""Words by which an outline names a line of a text that sets nothing in bold."""
 LINE_END = re.compile(r"\r\n?|\n")
 WORD = re.compile(r"\w")
 BOLD_LINE = re.compile(r"\*\*.*\*\*|\*\*\*?")
@@ -101,6 +107,27 @@ def statements_of(text: str) -> list[str]:
     """Return the sentences of the paragraphs, lists and tables of a text, in order."""
     telling = (block for block in blocks_of(text) if block.type not in ("heading", "code"))
     return [sentence for block in telling for sentence in split_sentences(block.text) if WORD.search(sentence)]
+
+
+def points_of(text: str) -> list[str]:
+    """Return the headings of a text and what begins its paragraphs and list items in bold, in order, each once."""
+    found = (" ".join(point["point"].split()).strip(" :.") for point in POINT.finditer(FENCED.sub("", text)))
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def outline_of(text: str, most: int) -> str:
+    """Return a text of at most `most` characters as it is, of a longer one its first sentence and its points.
+
+    Where it sets nothing in bold, these are the first words of its lines.
+    """
+    if len(text) <= most:
+        return text
+    lines = (
+        line for block in blocks_of(text) if block.type not in ("code", "table") for line in block.text.split("\n")
+    )
+    points = points_of(text) or [" ".join(line.split()[:OPENING_WORDS]) for line in lines if WORD.search(line)][1:]
+    told = " ".join([*split_sentences(text)[:1], "; ".join(points)])
+    return told if len(told) <= most else f"{told[:most].rstrip()} …"
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)

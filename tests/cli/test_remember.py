@@ -43,7 +43,9 @@ def test_a_model_out_of_reach_fails_the_command(engram, file, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
-    failed, out, err = engram("remember", file, "--user", "ana", "--model", "openai:none", "--json")
+    failed, out, err = engram(
+        "remember", file, "--user", "ana", "--model", "openai:none", "--preset", "dimmem", "--json"
+    )
     _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
     _, _, again = engram("remember", file, "--user", "ana")
     code, _, _ = engram("retry", "--user", "ana")

@@ -133,3 +133,12 @@ def test_what_is_left_to_do_is_said(two_turns, tmp_path, monkeypatch, more):
     assert f"engram retry --user ana {more}".rstrip() + "\n" in out
     assert "the turns that it came from stay" in out
     assert "cello" in found
+
+
+def test_what_was_written_free_is_improved_by_a_model_alone(two_turns):
+    """Rules have nothing to add; `status` tells what writing has cost."""
+    code, _, problem = two_turns("improve", "--user", "ana", "--budget", "500", "--model", "rules")
+
+    assert code == 2
+    assert "model=" in problem
+    assert "0 calls, 0 tokens, 0 session notes" in two_turns("status", "--user", "ana")[1]

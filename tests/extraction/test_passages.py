@@ -7,8 +7,7 @@ import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.extract_events import EventReading, ExtractEvents
-from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
@@ -129,11 +128,12 @@ def test_passages_are_never_merged_nor_summarized(remembered, syntheses_at_once)
     assert all(passages.isdisjoint(synthesis.covered_record_ids) for synthesis in index.syntheses.items)
 
 
+@pytest.mark.usefixtures("model_writes_all")
 def test_a_model_reads_a_long_message_without_its_code(remembered):
     """It may note what the assistant recommends; the code is found by its passage."""
 
     def answer(question):
-        if not isinstance(question, ExtractEvents):
+        if not isinstance(question, ExtractRecords):
             return RULES[type(question)](question)
         shown = question.render()[-1].content
         assert "evaporation is lowest" in shown
@@ -142,7 +142,7 @@ def test_a_model_reads_a_long_message_without_its_code(remembered):
         assert "July" not in shown
         number = int(re.search(r"\[(\d+)\] I recommend watering", shown)[1])
         record = RecordDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
-        return EventReading(events=[], records=[record])
+        return Extraction(records=[record])
 
     memory = remembered(model=FakeModel([answer] * 9))
 

@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.extraction import records as records_module
 from langgraph_engram.extraction.records import NO_SOURCE, USUAL_SIGNIFICANCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
-from langgraph_engram.prompts.extract_records import DimMemDraft, Extraction, RecordDraft
+from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
 from tests.conftest import make_turn
 
@@ -46,21 +46,6 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
     (record,) = build_records("scope", said, EVENT_OF, candidates)
 
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
-
-
-def test_a_relation_that_records_tell_already_is_left_out(turn):
-    """What it says of two people stands in the records of its sentences; one that says more stays."""
-    said = number_sentences([turn(0, "Ben helped me to carry the boat."), turn(1, "I thanked him with a cake.")])
-    candidates = [
-        ("dimensional", RecordDraft(sources=[1], content="Ben helped Ana to carry the boat.")),
-        ("dimensional", RecordDraft(sources=[2], content="Ana thanked Ben with a cake.")),
-        ("relational", SourcedSentence(sources=[1, 2], content="Ben helped Ana with the boat, and Ana thanked Ben.")),
-        ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
-    ]
-
-    records = build_records("scope", said, EVENT_OF, candidates)
-
-    assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(4, 4), (1, 3)])
@@ -169,24 +154,9 @@ def test_ids_follow_from_event_and_content():
     assert elsewhere.record_id != first.record_id
 
 
-@pytest.mark.parametrize(
-    ("noted", "kept"),
-    [
-        ({"lasting": "decision", "significance": 3}, ("decision", 3)),
-        ({"lasting": "goal"}, ("goal", USUAL_SIGNIFICANCE)),
-        ({"significance": 1}, (None, 1)),
-    ],
-)
-def test_what_a_model_notes_as_lasting_is_kept(noted, kept):
-    """With its significance; what lasts without one has the usual one."""
-    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", **noted))
+@pytest.mark.parametrize(("standing", "kind"), [("preference", "preference"), ("identity", "state"), ("no", None)])
+def test_what_a_model_notes_as_lasting_is_kept(standing, kind):
+    """DimMem's question has three kinds, each of which is one of ours; it has the usual significance."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", standing=standing))
 
-    assert (record.lasting, record.significance) == kept
-
-
-def test_who_the_user_is_is_how_things_stand():
-    """DimMem's question has three kinds, each of which is one of ours."""
-    kinds = ("no", "instruction", "preference", "identity")
-    answer = Extraction(records=[DimMemDraft(sources=[1], standing=kind) for kind in kinds])
-
-    assert [draft.lasting for draft in answer.drafts] == [*kinds[:-1], "state"]
+    assert (record.lasting, record.significance) == (kind, USUAL_SIGNIFICANCE if kind else 0)

@@ -14,6 +14,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model
+from langgraph_engram.papers.structmem import WindowScheduler
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
@@ -21,9 +22,8 @@ from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
-from tests.conftest import NOON, SCHEDULER, by_rule
+from tests.conftest import CHOOSER, NOON, SCHEDULER, by_rule
 
 FIRST = (
     ("Ana", "My sister Runa lives in Oslo and teaches music there."),
@@ -88,10 +88,11 @@ class Deployment:
         self.checkpointer.conn.close()
 
     def writing(self, model: Model, settings: Settings | None = None, store: Store | None = None) -> Any:
-        """Build a graph that tells each session at its end, however short it is and whoever writes."""
+        """Build a graph in which a model writes all, and tells each session at its end, however short it is."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
-            return build_write_graph(store or self.store, model, settings or preset("engram"), self.checkpointer)
+            patch.setattr(SCHEDULER, lambda settings, **_: WindowScheduler(settings))
+            patch.setattr(CHOOSER, lambda *_: None)
+            return build_write_graph(store or self.store, model, model, settings or preset("engram"), self.checkpointer)
 
     def reading(self, model: Model, settings: Settings | None = None) -> Any:
         return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)

@@ -49,7 +49,7 @@ def test_an_ordinary_saver_restores_the_types_of_a_built_graph(store, caplog, al
     """Whoever builds a graph lists nothing; the saver that they gave is not changed."""
     serializer = JsonPlusSerializer(allowed_msgpack_modules=allowed)
     saver = InMemorySaver(serde=serializer)
-    graph = build_write_graph(store, RuleModel(), preset("engram"), saver)
+    graph = build_write_graph(store, RuleModel(), RuleModel(), preset("engram"), saver)
 
     graph.invoke({"request": SAID}, THREAD)
     restored = graph.get_state(THREAD).values
@@ -61,7 +61,7 @@ def test_an_ordinary_saver_restores_the_types_of_a_built_graph(store, caplog, al
 
 def test_a_graph_around_restores_them_with_its_own(store, caplog):
     """It names the types once, its own beside them."""
-    graph = outer(build_write_graph(store, RuleModel(), preset("engram")), checkpoint_serializer([Mood]))
+    graph = outer(build_write_graph(store, RuleModel(), RuleModel(), preset("engram")), checkpoint_serializer([Mood]))
 
     graph.invoke({"request": SAID}, THREAD)
     restored = graph.get_state(THREAD).values

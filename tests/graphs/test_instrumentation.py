@@ -20,7 +20,7 @@ async def gathered(stream):
 @pytest.mark.parametrize("is_async", [False, True])
 def test_each_step_of_a_write_reports_its_start_and_end(empty, first, is_async):
     """With what it gave, as numbers; plain JSON without a word of what was said."""
-    graph = build_write_graph(empty.store, RuleModel(), preset("engram"))
+    graph = build_write_graph(empty.store, RuleModel(), RuleModel(), preset("engram"))
     follow = {"input": {"request": first}, "stream_mode": ["custom", "updates"]}
 
     parts = asyncio.run(gathered(graph.astream(**follow))) if is_async else list(graph.stream(**follow))

@@ -23,7 +23,7 @@ def test_two_users_on_one_thread_stay_apart():
     """Writing and reading on a thread that another user used shows and keeps only one's own."""
     store = open_store("memory:", HashingEncoder())
     model = RuleModel()
-    write = build_write_graph(store, model, preset("engram"), InMemorySaver())
+    write = build_write_graph(store, model, model, preset("engram"), InMemorySaver())
     read = build_read_graph(store, model, model, preset("engram"), InMemorySaver())
 
     write.invoke(said("ana", SECRET), THREAD)

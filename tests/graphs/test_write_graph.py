@@ -16,7 +16,7 @@ NODES = [
 ]  # fmt: skip
 SELDOM = {"approve_updates"}
 """Where a person is asked."""
-ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
+ASKING = ["ExtractRecords", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
 
@@ -152,7 +152,7 @@ DECIDING = {"consolidate", "approve_updates"}
 )
 def test_a_preset_draws_what_it_does_alone(store, name, left_out):
     """A preset that decides nothing about near-duplicates has no boxes for it."""
-    drawn = build_write_graph(store, RuleModel(), preset(name)).get_graph()
+    drawn = build_write_graph(store, RuleModel(), RuleModel(), preset(name)).get_graph()
     nodes = {node for node in drawn.nodes if not node.startswith("__")}
 
     assert set(NODES) - nodes == left_out

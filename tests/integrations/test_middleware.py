@@ -247,12 +247,11 @@ def test_a_failure_leaves_the_agent_running_and_is_seen(chat, caplog):
     assert own.texts() == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
 
 
-@pytest.mark.parametrize("mode", ["search", "recall"])
-def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_running(scripted, context, on, mode):
+def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_running(scripted, context, on):
     """Errors that nobody could name beforehand count as failures of memory."""
     broken = scripted(ArithmeticError("a bug of the provider"))
     with Memory(store="memory:", encoder="hashing", model=broken) as memory:
-        own = Chat(memory, scripted("One.", "Two."), context, mode=mode)
+        own = Chat(memory, scripted("One.", "Two."), context, mode="recall")
         own.say("I live in Lisbon.", "a")
         state = own.say("Where do I live?", "b")
 

@@ -9,12 +9,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.testing import FakeModel
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+pytestmark = pytest.mark.usefixtures("syntheses_at_once", "model_writes_all")
 
 KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")
 SECRETS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau")
@@ -160,7 +160,7 @@ def dying(at):
     return FakeModel([answer] * 500)
 
 
-@pytest.mark.parametrize("at", ["ExtractEvents", "DecideUpdate", "WriteSynthesis"])
+@pytest.mark.parametrize("at", ["ExtractRecords", "DecideUpdate", "WriteSynthesis"])
 def test_a_run_that_was_killed_goes_with_what_it_holds(folder, at):
     """Its checkpoints are gone, and a retry brings nothing back but what is left of it."""
     with Memory(folder, "rules", encoder="hashing") as memory:
@@ -210,7 +210,7 @@ def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder)
     messages = [Message(speaker="Ana", text=f"I live in {SECRETS[0]}.", external_id="D1:1")]
     request = RememberRequest(user_id="ana", session_id="s", messages=messages, close_session=True)
     with Memory(folder, "rules", encoder="hashing") as memory:
-        graph = build_write_graph(memory.store, memory.model, memory.settings, elsewhere)
+        graph = build_write_graph(memory.store, memory.model, RuleModel(), memory.settings, elsewhere)
         graph.invoke({"request": request}, thread, interrupt_before=["persist"])
 
         memory.forget(user_id="ana", turn_id="D1:1")
@@ -318,7 +318,7 @@ def test_checkpoints_are_overwritten_on_disk(memory, folder):
     """SQLite is configured so, whatever its build options: also where a run that is finished deletes its own."""
     (value,) = memory._checkpointer.conn.execute("PRAGMA secure_delete").fetchone()
     secret = SECRETS[0].encode()
-    with Memory(folder, dying("ExtractEvents"), encoder="hashing") as killed, pytest.raises(Killed):
+    with Memory(folder, dying("ExtractRecords"), encoder="hashing") as killed, pytest.raises(Killed):
         remember_day(killed, f"I live in {SECRETS[0]}.", 1)
     memory._checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert secret in (folder / "checkpoints.sqlite").read_bytes()

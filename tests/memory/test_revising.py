@@ -11,6 +11,7 @@ from langgraph_engram.consolidation.approval import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
@@ -358,7 +359,7 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
     """It cannot wait, and says so before a model is asked."""
     moved(memory, user, HOMES[0])
     model = FakeModel([by_rule] * 20)
-    graph = build_write_graph(memory.store, model, ASKING)
+    graph = build_write_graph(memory.store, model, model, ASKING)
     message = Message(speaker="Ana", text="I live in Porto.")
 
     with pytest.raises(InvalidSetting, match="checkpointer"):
@@ -385,7 +386,7 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
 def test_a_graph_is_resumed_with_any_plain_answer(tmp_path, user, answer, approved):
     """What is no answer is refused and asked again, with how to answer; nothing is decided by it."""
     with Memory(tmp_path / "store", "rules", encoder="hashing", settings=ASKING) as memory:
-        graph = build_write_graph(memory.store, memory.model, ASKING, InMemorySaver())
+        graph = build_write_graph(memory.store, memory.model, RuleModel(), ASKING, InMemorySaver())
         for day, home in enumerate(HOMES[:2], start=1):
             thread = {"configurable": {"thread_id": home}}
             said = Message(speaker="Ana", text=f"I live in {home}.", said_at=datetime(2024, 3, day, tzinfo=UTC))

@@ -5,8 +5,10 @@ import pytest
 from langgraph_engram.errors import StoreFailed
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.rule_model.model import RuleModel
+
+pytestmark = pytest.mark.usefixtures("model_writes_all")
 
 FAULT = "no digit of this fits"
 
@@ -19,7 +21,7 @@ class Faulty(RuleModel):
     error = ValueError
 
     def ask(self, question):
-        if self.word and isinstance(question, ExtractEvents) and self.word in str(question):
+        if self.word and isinstance(question, ExtractRecords) and self.word in str(question):
             raise self.error(FAULT)
         return super().ask(question)
 

@@ -8,11 +8,10 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.papers.structmem import WindowScheduler
-from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
-from langgraph_engram.summarization.writing import LIMITS, SourceLimits, shorten
+from langgraph_engram.summarization.scheduling import changed_syntheses
+from langgraph_engram.summarization.writing import NO_HISTORY, History, shorten
 from langgraph_engram.testing import FakeModel
 
 
@@ -20,15 +19,11 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(
-        answers=("A story.",), cannot_write=False, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen
-    ):
+    def run(answers=("A story.",), history=NO_HISTORY, **chosen):
         model = FakeModel(answers)
-        known = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
-        state = {**known, "cannot_write": cannot_write}
+        state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
         settings = SynthesisSettings(**chosen)
-        scheduler = by(settings, min_tokens=min_tokens, most_tokens=most_tokens)
-        update = Synthesize(store, model, settings, scheduler, limits)(state)
+        update = Synthesize(store, model, settings, WindowScheduler(settings), history)(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
@@ -38,60 +33,6 @@ def synthesize(store, scope, to_remember, turn):
 def near(record):
     """Two records of one event, a minute apart."""
     return [record(0, "Ana camps."), record(1, "Ana swims.")]
-
-
-@pytest.mark.parametrize(("settings", "kept_text"), [({}, "quoted"), ({"method": "written"}, "written")])
-def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
-    """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    _, update, (kept,) = synthesize(["Ana's camp raised over $10,000."], **settings)
-
-    assert ("10,000" in kept.text) is (kept_text == "written")
-    assert ("Ana camps." in kept.text) is (kept_text == "quoted")
-    assert update["failures"] == []
-
-
-@pytest.mark.parametrize(
-    ("method", "cannot_write", "calls"), [("auto", True, 0), ("written", True, 1), ("quoted", False, 0)]
-)
-def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, method, cannot_write, calls):
-    """What it would invent is not stored: the records are quoted, and cost no call; a setting overrides it."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
-
-    asked, update, (written,) = synthesize(cannot_write=cannot_write, method=method)
-
-    assert (len(asked), update["usage"][0].calls, written.covered_record_ids) == (calls, calls, ["r0", "r1"])
-    assert calls or all(record.content in written.text for record in near)
-
-
-@pytest.mark.parametrize(
-    ("minutes", "words", "min_tokens", "due"),
-    [(60, 20, 0, False), (61, 20, 0, True), (24 * 60, 20, 900, False), (24 * 60, 600, 900, True)],
-)
-def test_a_buffer_is_due_by_its_span_and_its_length(keep, record, event, synthesize, minutes, words, min_tokens, due):
-    """More than an hour that no synthesis covers (StructMem section 2.2), and a day of little is no story yet."""
-    late = record(0).mentioned_at + timedelta(minutes=minutes)
-    keep(records=[record(0, "word " * words), record(1, "word " * words, mentioned_at=late)], events=[event(0, 0, 1)])
-
-    asked, _, _ = synthesize(min_tokens=min_tokens)
-
-    assert bool(asked) is due
-
-
-def test_what_short_sessions_leave_is_told_with_the_next(keep, record, event, synthesize):
-    """A session that ends with little waits; one that ends later tells both, and goes back to no session twice."""
-    closed = [event(seq, seq, session_id=f"s{seq}", status="closed") for seq in (0, 2)]
-    said = [record(seq, "word " * 60, session_id=f"s{seq}", event_id=f"e{seq}") for seq in (0, 2)]
-    keep(records=said, events=closed)
-    assert not synthesize(min_tokens=150)[0]
-
-    keep(records=[record(3, "word " * 60, event_id="e3")], events=[event(3, 3, status="closed")])
-    asked, _, (written,) = synthesize(min_tokens=150)
-
-    assert [record.record_id for record in asked[0].buffer] == ["r0", "r2", "r3"]
-    assert written.covered_record_ids == ["r0", "r2", "r3"]
-    assert not synthesize(min_tokens=0)[0]
 
 
 @pytest.mark.parametrize(("seeds", "history"), [(1, ["seed"]), (15, ["seed", "beside"])])
@@ -108,7 +49,7 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=seeds))
+    asked, _, (kept,) = synthesize(history=History(seeds))
 
     assert [record.record_id for record in asked[0].seeds] == history
     assert kept.seed_event_ids == ["old"]
@@ -125,7 +66,7 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     ]
     keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(limits=SourceLimits(seeds=1))
+    asked, _, _ = synthesize(history=History(1))
 
     assert [record.record_id for record in asked[0].seeds] == ["seed", "relation"]
 
@@ -141,21 +82,10 @@ def test_the_paper_seeds_from_the_joined_texts(keep, near, record, event, synthe
             encoded.extend(texts)
             return super().encode(texts)
 
-    asked, _, _ = synthesize(limits=SourceLimits(encoder=Watched()))
+    asked, _, _ = synthesize(history=History(1, Watched()))
 
     assert encoded == [" ".join(told.content for told in near)]
     assert [found.record_id for found in asked[0].seeds] == ["seed"]
-
-
-@pytest.mark.parametrize("limits", [SourceLimits(seeds=0), SourceLimits(history_tokens=50)])
-def test_history_keeps_to_its_limits(keep, near, record, event, synthesize, limits):
-    """An event that does not fit is left out; with K = 0 the buffer stands alone (StructMem Figure 3d)."""
-    old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
-    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
-
-    asked, _, (kept,) = synthesize(limits=limits)
-
-    assert (asked[0].seeds, kept.seed_event_ids) == ((), [])
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
@@ -215,27 +145,12 @@ def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesiz
     records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
     keep(records=records, events=[event(0, *range(7))])
 
-    _, _, kept = synthesize(["One.", "Two.", "Three."], by=WindowScheduler)
+    _, _, kept = synthesize(["One.", "Two.", "Three."])
     keep(events=[event(0, *range(7), status="closed")])
-    _, _, closed = synthesize(["Four."], by=WindowScheduler)
+    _, _, closed = synthesize(["Four."])
 
     assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
     assert [synthesis.covered_record_ids for synthesis in closed[2:]] == [["r6"]]
-
-
-def test_a_long_session_is_summarized_in_several_parts(keep, record, event, synthesize):
-    """No prompt holds more of the buffer than its bound, and every record is covered once."""
-    records = [record(seq, "word " * 40) for seq in range(9)]
-    keep(records=records, events=[event(0, *range(9), status="closed")])
-
-    asked, _, kept = synthesize(["A.", "B.", "C."], most_tokens=200)
-
-    sizes = [sum(count_tokens(record.content) for record in question.buffer) for question in asked]
-    assert len(asked) == 3
-    assert max(sizes) <= 200
-    assert sorted(record_id for part in kept for record_id in part.covered_record_ids) == [
-        record.record_id for record in records
-    ]
 
 
 @pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well done. " * 5000, 700)])
@@ -275,53 +190,24 @@ def test_what_another_run_covered_meanwhile_is_not_written_twice(keep, near, eve
     assert [synthesis.text for synthesis in kept] == ["First."]
 
 
-def test_a_change_of_what_it_tells_makes_a_synthesis_stale(store, scope, keep, near):
-    """One that left out what is superseded, or covers others, stands; one that left out what is restored does not."""
+def test_a_change_makes_a_narrative_stale_and_a_note_cover_more(store, scope, keep, near):
+    """A narrative is told anew; a note tells of a day, and covers what its records were merged into."""
     keep(
         records=near,
         syntheses=[
             Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"]),
             Synthesis(synthesis_id="y1", text="In May Ana swims.", covered_record_ids=["r1"]),
-            Synthesis(synthesis_id="y2", text="It is May.", covered_record_ids=["r0"]),
+            Synthesis(synthesis_id="y2", text="Camping.", session_id="s1", covered_record_ids=["r0"]),
         ],
     )
     gone = near[0].model_copy(update={"status": "superseded"})
-
-    found = changed_syntheses(store.index(scope), [gone])
-    keep(records=[gone])
-    restored = changed_syntheses(store.index(scope), [near[0]])
-
-    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
-    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in restored] == [("y0", "stale"), ("y2", "stale")]
-    assert changed_syntheses(store.index(scope), []) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "status", "covered"),
-    [("Ana camps.", "active", ["r0", "r1", "made"]), ("Ana camps in Oslo.", "stale", ["r0", "r1"])],
-)
-def test_a_merge_that_adds_nothing_is_covered_and_not_told_anew(store, scope, keep, near, content, status, covered):
-    """The narrative says all of it already; one that does not is told anew."""
-    keep(
-        records=near,
-        syntheses=[Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"])],
-    )
-    made = near[0].model_copy(update={"record_id": "made", "content": content, "derived_from": ["r0", "old"]})
+    made = near[0].model_copy(update={"record_id": "made", "derived_from": ["r0", "old"]})
     merged = near[0].model_copy(update={"status": "merged", "superseded_by": "made"})
 
-    (found,) = changed_syntheses(store.index(scope), [made, merged])
+    found = changed_syntheses(store.index(scope), [gone])
+    told, noted = changed_syntheses(store.index(scope), [made, merged])
 
-    assert (found.status, found.covered_record_ids) == (status, covered)
-
-
-def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, synthesize):
-    """What is shown keeps to its bound and leaves no event out; everything is covered."""
-    records = [record(seq, f"Ana packs her tent and bag number {seq}.", event_id=f"e{seq % 3}") for seq in range(12)]
-    keep(records=records, events=[event(0, *range(12), status="closed")])
-
-    asked, _, (kept,) = synthesize(limits=SourceLimits(shown_tokens=60))
-
-    (shown,) = [question.buffer for question in asked]
-    assert sum(count_tokens(record.content) for record in shown) <= 60
-    assert {record.event_id for record in shown} == {"e0", "e1", "e2"}
-    assert len(kept.covered_record_ids) == 12
+    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
+    assert (told.synthesis_id, told.status) == ("y0", "stale")
+    assert (noted.status, noted.covered_record_ids) == ("active", ["r0", "made"])
+    assert changed_syntheses(store.index(scope), []) == []

@@ -7,15 +7,14 @@ import pytest
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractLasting, ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
@@ -61,18 +60,17 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
     lines = tuple(f"{number}: {quoted(turn.text)}" for number, turn in enumerate(turns, start=1))
     questions: list[Question[Any]] = [
         AnswerLight(query, intent, evidence, NOON),
+        ChooseStatements((turns[:2], turns[2:]), 5, ("home city",), ("model kits",)),
         DecideUpdate((records[:2], records[1:])),
         DescribeBoundary(
             "session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days", ("camping", "lake"), ("Oslo",)
         ),
-        ExtractEvents(turns[1:], turns[:1], (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),
         ExtractKeySentences(turns[1:], turns[:1]),
         ExtractLasting(turns[1:], turns[:1]),
         ExtractRecords(turns[1:], turns[:1]),
         ExtractRelations(turns[1:], turns[:1]),
         JudgeBoundary(turns[:2], turns[2:]),
-        LabelSentences(turns[1:], turns[:1]),
         ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
         ListItems(query, intent.model_copy(update={"breadth": "list"}), evidence, NOON),
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),

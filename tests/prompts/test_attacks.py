@@ -58,7 +58,7 @@ def test_no_attack_leaves_its_place(name):
             assert not re.search(rf"\[\s*{attacks.FORGED}", lenient(text)), attack
 
 
-@pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "JudgeBoundary", "WriteAnswer", "ExtractEvents"])
+@pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "JudgeBoundary", "WriteAnswer", "ChooseStatements"])
 def test_no_name_forges_a_line(name):
     """Whatever a speaker is called, a line has one name, and what was said follows it at once."""
     for attack in attacks.ALL:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import number_sentences
 from tests.conftest import make_turn
 
@@ -48,7 +48,7 @@ def test_times_are_written_out():
     (sentence,) = number_sentences(said("Ana: I camped yesterday."))
 
     assert sentence.as_said == "Ana: I camped yesterday (7 May 2023)."
-    assert "[1] I camped yesterday (7 May 2023)." in ExtractEvents((sentence.turn,)).render()[1].text
+    assert "[1] I camped yesterday (7 May 2023)." in ExtractRecords((sentence.turn,)).render()[1].text
 
 
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=6))

@@ -2,15 +2,13 @@
 
 import pytest
 
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.rendering import number_sentences
 
-ASKING = [ExtractEvents, ExtractFacts, ExtractKeySentences, ExtractRecords, ExtractRelations, LabelSentences]
+ASKING = [ExtractFacts, ExtractKeySentences, ExtractRecords, ExtractRelations]
 
 
 @pytest.fixture

@@ -85,8 +85,8 @@ def test_a_structured_reply_is_told_by_its_headings(keep, turn, outlined):
     assert passage.text.endswith("\nassistant: Hull; Sail")
 
 
-@pytest.mark.parametrize(("breadth", "texts"), [("summary", 1), ("timeline", 0)])
-def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth, texts):
+@pytest.mark.parametrize("breadth", ["summary", "timeline"])
+def test_a_summary_and_a_timeline_begin_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth):
     """A narrative with its day, in front; one that only quotes its records says nothing that the lines do not."""
     ids = [record.record_id for record in store.index(scope).records.items]
     told = "Ana built a boat of oak after a drawing of her own, and sailed it."
@@ -99,10 +99,9 @@ def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope,
 
     found = outlined("Summarize how the boat came to be.", breadth)
 
-    assert [passage.synthesis_id for passage in found if passage.synthesis_id] == ["told"] * texts
-    if texts:
-        assert found[0].text == f"4 Jun 2024, {told}"
-        assert format_evidence(found).count(told) == 1
+    assert [passage.synthesis_id for passage in found if passage.synthesis_id] == ["told"]
+    assert found[0].text == f"4 Jun 2024, {told}"
+    assert format_evidence(found).count(told) == 1
 
 
 def test_a_timeline_leaves_replies_out(boat, outlined):

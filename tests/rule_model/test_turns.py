@@ -5,26 +5,22 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
-from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.rule_model.recall import parse_intent
 from langgraph_engram.rule_model.turns import (
     describe_boundary,
-    extract_events,
     extract_facts,
     extract_key_sentences,
     extract_records,
     extract_relations,
     judge_boundary,
-    label_sentences,
     track_topics,
 )
 from tests.rule_model.conftest import make_turns
@@ -122,25 +118,3 @@ def test_a_query_is_read_by_its_words(query, fields):
     parsed = parse_intent(ParseIntent(query, NOW, ("Ana", "Ben"))).model_dump()
 
     assert {name: parsed[name] for name in fields} == fields
-
-
-def test_an_event_is_named_by_what_recurs():
-    """Each event has its topic; the second one's transition says what it follows."""
-    said = make_turns("Ana: My tomatoes love the greenhouse.", "Ben: Tomatoes again!", "Ana: We fly to Lisbon in June.")
-
-    reading = extract_events(ExtractEvents(said, (), (0, 2)))
-
-    assert [note.event for note in reading.events] == [1, 2]
-    assert "tomatoes" in reading.events[0].topic
-    assert "Lisbon" in reading.events[1].transition
-    assert reading.events[0].topic in reading.events[1].transition
-    assert len(reading.records) == 3
-
-
-def test_questions_are_nothing_to_remember():
-    """Every numbered sentence gets a label; a question states nothing."""
-    said = make_turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
-
-    labels = label_sentences(LabelSentences(said)).labels
-
-    assert [(label.number, label.label) for label in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]

@@ -3,9 +3,8 @@
 import pytest
 
 from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.segmentation import segmenter
-from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords, name_by_notes
+from langgraph_engram.segmentation.events import LIMITS, is_named_by_keywords
 from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.text.keywords import TITLE_KEYWORDS
@@ -58,23 +57,6 @@ def test_an_extended_event_is_named_as_a_whole(store, to_remember, turn):
     at_once = cut(store, to_remember(user_id="other"), turns)["events"][0]
     assert (event.topics, event.keywords, event.summary) == (at_once.topics, at_once.keywords, at_once.summary)
     assert "camera" in event.topics[0]
-
-
-def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
-    """Turns without a note leave the earlier notes alone, and notes do not pile up."""
-    cut(store, to_remember(), [turn(0, WALKS[0])])
-    topics = []
-    for seq in range(1, 9):
-        (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
-        note = EventNote(event=1, topic=f"Ana's walk {seq}")
-        (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope))
-        store.commit(scope, Changes(events=[named]))
-        topics.append(named.topics)
-
-    assert topics[0] == ["Ana's walk 1"]
-    assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
-    assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
-    assert len(topics[-1]) == LIMITS.topics
 
 
 def test_a_note_is_not_taken_for_keywords(event):

@@ -1,0 +1,185 @@
+"""Lay over the records of sessions what a model chose of them: marks, further records, closed slots, and notes.
+
+What rules wrote stays as it is: a mark says what a record is good for, and what the model passed over lasts no longer.
+A later statement of a slot takes the place of an earlier one by the same speaker, as a decision that can be undone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.extraction.evidence import verify_records
+from langgraph_engram.extraction.lasting import mark_lasting
+from langgraph_engram.extraction.records import build_records
+from langgraph_engram.prompts.choose_statements import Choice
+from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.rendering import Sentence
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.rule_model.consolidation import extractive_narrative
+from langgraph_engram.schema import Decision, Prompt, Record, Scope, Spent, Synthesis, make_id
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
+from langgraph_engram.summarization.scheduling import by_mention
+from langgraph_engram.summarization.writing import holds_numbers, shorten
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
+
+NOTE_WORDS = 90
+"""Words of a note at most."""
+PASSED_OVER = 0.9
+"""The highest significance of what a model passed over."""
+MOST_REPLACED = 3
+"""Records whose place one may take at once."""
+REPLACES = "a later statement of the same: {slot}"
+
+
+@dataclass
+class Overlay:
+    """What is written over the records of some sessions."""
+
+    index: ScopeIndex
+    scope: Scope
+    run_id: str
+    chooser: Chooser
+    records: dict[str, Record] = field(default_factory=dict)
+    """Marked ones, and new ones, by id."""
+    notes: list[Synthesis] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def lay(self, reading: Reading) -> None:
+        """Lay over what one reading says."""
+        for number, part in enumerate(reading.parts, start=1):
+            spent = reading.spent if number == 1 else Spent()
+            if part.records:
+                self.notes.append(self._note(part, reading.notes.get(number, ""), spent))
+            if not reading.is_poor:
+                self._mark(part, reading.question.statements[number - 1], reading.choices)
+
+    def close_slots(self) -> None:
+        """Let the latest statement of each slot that was set take the place of the others."""
+        set_now = (record for record in self.records.values() if record.slot and record.status == "active")
+        changed = dict.fromkeys((record.speaker, _key(record.slot)) for record in set_now)
+        holders: defaultdict[tuple[str, frozenset[str]], list[Record]] = defaultdict(list)
+        named = self.index.as_of(None).records.in_slots_and_sets()
+        stored = {record.record_id: self._current(record) for record in named}
+        for record in (stored | self.records).values():
+            if record.slot and record.status == "active":
+                holders[record.speaker, _key(record.slot)].append(record)
+        undone = [frozenset(decision.pair) for decision in self.index.decisions.values() if decision.undone_at]
+        for key in changed:
+            *earlier, newest = sorted(holders[key], key=by_mention)
+            older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
+            if self.chooser.may_supersede and 0 < len(older) <= MOST_REPLACED:
+                self._supersede(older, newest)
+
+    def _supersede(self, older: Sequence[Record], newest: Record) -> None:
+        ids = [record.record_id for record in (*older, newest)]
+        self.records |= {record.record_id: record for record in as_superseded(older, newest)}
+        self.decisions.append(
+            Decision(
+                decision_id=make_id("decision", self.run_id, *sorted(ids)),
+                run_id=self.run_id,
+                pair=ids,
+                jaccard=0,
+                cosine=0,
+                action="SUPERSEDE",
+                reason=REPLACES.format(slot=newest.slot),
+                result_id=newest.record_id,
+                decided_at=datetime.now(UTC),
+            )
+        )
+
+    def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
+        numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+        for record in map(self._current, part.records):
+            passed_over = {"lasting": None, "significance": min(record.significance, PASSED_OVER)}
+            if record.status == "active" and not record.slot and not record.sets:
+                self.records[record.record_id] = record.model_copy(update=passed_over)
+        chosen: dict[str, Record] = {}
+        for choice in choices:
+            cited = [numbered[number] for number in choice.numbers if number in numbered]
+            for position, record in enumerate(self._records_of(part, cited, choice.content)):
+                named = {"slot": choice.slot, "sets": list(choice.sets)} if not position else {"slot": "", "sets": []}
+                marks = {"lasting": choice.lasting, "significance": float(choice.significance), **named}
+                if record.status == "active":
+                    chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
+        self.records |= self._in_own_voice(part, chosen)
+
+    def _in_own_voice(self, part: SessionPart, chosen: dict[str, Record]) -> dict[str, Record]:
+        """Return chosen records whose kinds are held to whose wish they are, as those of an extraction are."""
+        said = {record.record_id: record for record in part.records} | chosen
+        held = mark_lasting([*said.values()], self.index, part.turns, self.scope.user_id, self.chooser.encoder)
+        lasting = {record.record_id: record.lasting for record in held}
+        return {key: record.model_copy(update={"lasting": lasting[key]}) for key, record in chosen.items()}
+
+    def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
+        """Yield the records of some sentences: those that rules wrote, or one of other words."""
+        if content and cited:
+            yield from map(self._current, self._written(part, cited, content))
+            return
+        for sentence in cited:
+            said = sentence.resolved.casefold()
+            held = (record for record in part.records if sentence.turn.turn_id in record.source_turn_ids)
+            if found := next((record for record in held if said in record.content.casefold()), None):
+                yield self._current(found)
+
+    def _written(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> list[Record]:
+        """Return a record of these words, verified against what was said."""
+        events = self.index.session_events(part.session_id)
+        event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
+        is_reply = cited[-1].turn.role == "assistant"
+        sentences = [replace(cited[-1], text=content)] if is_reply else list(cited)
+        draft = RecordDraft(sources=[sentence.number for sentence in sentences], content="" if is_reply else content)
+        made = build_records(self.scope.key, sentences, event_of, [("dimensional", draft)])
+        prompt = Prompt(turn_ids=[turn.turn_id for turn in part.turns if turn.turn_id in event_of])
+        return verify_records(made, self.index, events, [prompt], self.chooser.settings)
+
+    def _current(self, record: Record) -> Record:
+        """Return a record as it stands now, or what it was merged into."""
+        stored = self.index.records.get(record.record_id) or record
+        if stored.status == "merged":
+            stored = self.index.records.successor(stored) or stored
+        return self.records.get(stored.record_id, stored)
+
+    def _note(self, part: SessionPart, said: str, spent: Spent) -> Synthesis:
+        """Return the note of a session, without sentences of numbers that nobody said; quotes where nothing is left."""
+        turns = {turn.turn_id for turn in part.turns}
+        told = [r for r in self.index.records.in_session(part.session_id) if not turns.isdisjoint(r.source_turn_ids)]
+        sentences = split_sentences(shorten(said, NOTE_WORDS))
+        text = " ".join(sentence for sentence in sentences if holds_numbers(sentence, told))
+        quoted = not text
+        if quoted:
+            text = extractive_narrative(WriteSynthesis(part.records, (), NOTE_WORDS))
+        ids = [record.record_id for record in part.records]
+        times = [turn.said_at for turn in part.turns if turn.said_at]
+        return Synthesis(
+            synthesis_id=make_id(self.scope.key, "note", part.session_id, *ids),
+            text=text,
+            session_id=part.session_id,
+            spent=spent,
+            quoted=quoted,
+            window_start=min(times, default=None),
+            window_end=max(times, default=None),
+            covered_record_ids=ids,
+        )
+
+
+def laid_over(index: ScopeIndex, scope: Scope, run_id: str, readings: Iterable[Reading], chooser: Chooser) -> Changes:
+    """Return what readings come to, without those of which anything was forgotten, withdrawn or noted meanwhile."""
+    held = index.as_of(None)
+    overlay = Overlay(index, scope, run_id, chooser)
+    for reading in readings:
+        ids = {record.record_id for part in reading.parts for record in part.records}
+        notes = [note for part in reading.parts for note in held.syntheses.in_session(part.session_id)]
+        is_noted = any(not ids.isdisjoint(note.covered_record_ids) for note in notes)
+        if not is_noted and all(record_id in held.records for record_id in ids):
+            overlay.lay(reading)
+    overlay.close_slots()
+    return Changes(records=[*overlay.records.values()], syntheses=overlay.notes, decisions=overlay.decisions)
+
+
+def _key(slot: str) -> frozenset[str]:
+    return frozenset(content_stems(slot)) or frozenset([slot])
