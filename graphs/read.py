@@ -76,7 +76,8 @@ def build_read_graph(
         graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", *routing.answer_targets])
     if settings.deep.sufficiency != "always":
         graph.add_edge("deep_select", "backtrack")
-        graph.add_conditional_edges("backtrack", routing.after_backtrack, ["write_answer", *routing.end_targets])
+        ends = ["write_answer", "conclude"] if routing.reads_on else ["write_answer"]
+        graph.add_conditional_edges("backtrack", routing.after_backtrack, ends)
     graph.add_conditional_edges("write_answer", routing.after_answer, routing.answer_targets)
     if settings.deep.reflect:
         further = ["parse_intent"] if settings.deep.max_rounds > 1 else []
@@ -107,11 +108,6 @@ class Routing:
         first = {"judged": "judge_sufficiency", "never": "deep_select", "always": "write_answer"}
         whole = ["write_answer"] * self.reads_whole + ["deep_select"] * self.reads_on
         return [first[self.settings.sufficiency], "conclude", *whole, *["select_lines"] * self.selects]
-
-    @property
-    def end_targets(self) -> list[str]:
-        """Return the node at which a reading of the whole may end that brought nothing new."""
-        return ["conclude"] * self.reads_on
 
     @property
     def answer_targets(self) -> list[str]:

@@ -13,22 +13,20 @@ from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
+from langgraph_engram.consolidation.merging import as_active, without_conflicts
 from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.errors import EngramError
-from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.formats.export import unfinished_exports
+from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
-from langgraph_engram.schema import Boundary, Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn, reached
+from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.settings import Settings, VerifySettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, RECORDS, SEARCHABLE, SYNTHESES, Kind
-from langgraph_engram.text.tokens import content_stems
 
 REWRITE = "writes the row again"
 DEFECTS = {
@@ -45,7 +43,6 @@ DEFECTS = {
     "outdated index": ("searches find what is not stored: somebody wrote past the store", "reads it again"),
     "residue in checkpoints": ("they hold turns that were forgotten, or never stored", "deletes them"),
     "unfinished load": ("files are loaded in part: load them again; no more of that user is examined before", ""),
-    "unfinished export": ("a file was being written when its process ended: export it again", "removes it"),
     "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
     "turn in two events": ("its records may be stored twice", ""),
     "turn without event": ("nothing was extracted from it, and nothing is pending", "`retry` does its steps"),
@@ -54,11 +51,9 @@ DEFECTS = {
     "record of missing sources": ("its event or its turns are not stored", "removes it, and extracts anew"),
     "link to missing records": ("it was made of, or contradicts, records that are not stored", "leaves them out"),
     "wrong successor": ("it is active and replaced, or by nothing that a search finds", "makes it active again"),
-    "one-sided conflict": ("the record that contradicts it is not linked from it", "links the other side"),
-    "unsupported record": ("nothing that was said supports it, or an assistant only repeated it", "quarantines it"),
-    "duplicate record": ("another active record says the same of the same turns", "merges it into the first"),
+    "unsupported record": ("nothing that was said supports it", "quarantines it"),
     "synthesis of missing memories": ("what it tells of is not stored", "removes it, and writes anew"),
-    "outdated synthesis": ("what it tells has changed, and nothing is pending", "`retry` writes it anew"),
+    "outdated synthesis": ("it is stale, and nothing is pending", "`retry` writes it anew"),
     "decision on missing records": ("records that it names are not stored", "removes it"),
     "words in another checkpoint": ("what was said is not stored: retry where `status` says it is, or send it", ""),
     "task for missing turns": ("turns that it is about are not stored", "keeps it for the rest"),
@@ -71,8 +66,6 @@ MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
 NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
-MOST_LINKS = MAX_CONFLICTS // 2
-"""Conflicts of a record from which a missing link is no defect: it may have had so many that the oldest ones went."""
 EXPLANATION = "engram doctor found its results damaged"
 
 
@@ -96,11 +89,6 @@ class Doctor:
         mends_links = self.fix and all(finding.fixed for finding in self.findings)
         if self.fix and not mends_links:
             self.notes.append("links between memories were not mended: rows that only a person can judge come first")
-        for note, left in unfinished_exports(self.store.location).items():
-            self._add("unfinished export", [str(left)], is_mended=self.fix)
-            if self.fix:
-                left.unlink()
-                note.unlink()
         if self.checkpointer and (damaged := damaged_files(self.checkpointer)):
             self.checkpointer = None
             self._add("damaged database", damaged)
@@ -242,16 +230,18 @@ class ScopeExamination:
         for event in self.index.events.items:
             self._check_event(event)
         for boundary in self.index.boundaries.items:
-            self._check_boundary(boundary)
+            ends = [boundary.from_event_id, boundary.to_event_id]
+            self._check_named("boundary of a missing event", BOUNDARIES, boundary, ends, self.index.events)
         for record in self.index.records.items:
             self._check_sources(record)
             self._check_successor(record)
             self._check_links(record)
             self._check_evidence(record)
-        self._check_repeats()
         for synthesis in self.index.syntheses.items:
             self._check_synthesis(synthesis)
-        self._check_decisions()
+        for decision in self.index.decisions.values():
+            named = [*decision.pair, decision.result_id]
+            self._check_named("decision on missing records", DECISIONS, decision, named, self.index.records)
         for task in self.tasks:
             self._check_task(task)
         return {check: [*dict.fromkeys(ids)] for check, ids in self._found.items()}, self._draft.changes()
@@ -281,12 +271,13 @@ class ScopeExamination:
             else:
                 self._draft.remove(EVENTS, event)
 
-    def _check_boundary(self, boundary: Boundary) -> None:
-        """A boundary lies between events that are stored."""
-        ends = filter(None, [boundary.from_event_id, boundary.to_event_id])
-        if not all(event_id in self.index.events for event_id in ends):
-            self._found["boundary of a missing event"].append(boundary.boundary_id)
-            self._draft.remove(BOUNDARIES, boundary)
+    def _check_named(
+        self, check: str, kind: Kind[Any], item: Frozen, named: Iterable[str | None], stored: KindIndex[Any]
+    ) -> None:
+        """A boundary, or a decision, names what is stored."""
+        if not all(name in stored for name in named if name):
+            self._found[check].append(kind.id_of(item))
+            self._draft.remove(kind, item)
 
     def _check_sources(self, record: Record) -> None:
         """A record names turns and an event that are stored."""
@@ -299,55 +290,30 @@ class ScopeExamination:
                 self._draft.enqueue("extract", sources)
 
     def _check_successor(self, record: Record) -> None:
-        """A record is replaced by another that is stored, and by itself by way of others never; or it is active."""
-        is_replaced, successor = record.status in ("superseded", "merged"), record.superseded_by
-        is_missing = successor not in self.index.records if successor else is_replaced
-        is_active = record.status == "active" and successor
-        if is_missing or is_active or (is_replaced and self._is_newest_of_circle(record)):
+        """A record is replaced by another that is stored, or it is active."""
+        successor = record.superseded_by
+        is_missing = successor not in self.index.records if successor else record.status in ("superseded", "merged")
+        if is_missing or (record.status == "active" and successor):
             self._found["wrong successor"].append(record.record_id)
             self._draft.update(record, **as_active(record).model_dump(include={"status", "superseded_by", "valid_to"}))
 
-    def _is_newest_of_circle(self, record: Record) -> bool:
-        """Return whether a record is its own successor by way of others, and the newest of them."""
-        circle, after = [record], self.index.records.get(record.superseded_by or "")
-        while after and after not in circle:
-            circle.append(after)
-            after = self.index.records.get(after.superseded_by or "")
-        return after == record and max(circle, key=RECORDS.sort_key) == record
-
     def _check_links(self, record: Record) -> None:
-        """Linked records are stored, and a conflict is linked from both sides, or to what the other was merged of."""
+        """Linked records are stored."""
         lost = [key for key in (*record.derived_from, *record.conflicts_with) if key not in self.index.records]
         if lost:
             self._found["link to missing records"].append(record.record_id)
             self._draft.put(RECORDS, without_conflicts(self._draft.record(record), lost))
             self._draft.update(record, derived_from=[part for part in record.derived_from if part not in lost])
-        for other in filter(None, map(self.index.records.get, record.conflicts_with)):
-            if not self._is_linked(other, record) and len(other.conflicts_with) < MOST_LINKS:
-                self._found["one-sided conflict"].append(other.record_id)
-                self._draft.put(RECORDS, in_conflict(self._draft.record(other), [record.record_id]))
-
-    def _is_linked(self, record: Record, other: Record) -> bool:
-        """Return whether a record is linked to another one, or to what that was merged of, however often."""
-        parts = reached([other.record_id], lambda key: getattr(self.index.records.get(key), "derived_from", ()))
-        return not set(parts).isdisjoint(record.conflicts_with)
 
     def _check_evidence(self, record: Record) -> None:
-        """An active record says what its session supports, and nothing that an assistant only repeated."""
+        """An active record says what its session supports."""
         sources = [*filter(None, map(self.index.turns.get, record.source_turn_ids))]
         if not self.verify.enabled or record.status != "active" or record.is_chunk or record.derived_from:
             return
         verified = verify_record(record, sources, self._around(sources)) if sources else record
-        is_supported = verified.status != "quarantined"
-        if reason := self._recycled_reason(record, sources) if is_supported else verified.reject_reason:
+        if verified.status == "quarantined":
             self._found["unsupported record"].append(record.record_id)
-            self._draft.update(record, status="quarantined", reject_reason=reason)
-
-    def _recycled_reason(self, record: Record, sources: Sequence[Turn]) -> str:
-        """Return why a record only repeats an earlier one; empty if it does not."""
-        reason = recycled_reason(record, sources, self.index)
-        stored = self.index.records.get(reason.rpartition(" ")[2]) if reason else None
-        return reason if stored and RECORDS.sort_key(stored) < RECORDS.sort_key(record) else ""
+            self._draft.update(record, status="quarantined", reject_reason=verified.reject_reason)
 
     def _around(self, sources: Sequence[Turn]) -> list[Turn]:
         """Return the turns that may have been in a prompt with sources."""
@@ -358,15 +324,6 @@ class ScopeExamination:
             near += [turn for turn in self.index.session_turns(session_id) if turn.seq in reach]
         return near
 
-    def _check_repeats(self) -> None:
-        """No two active records say the same of the same turns."""
-        first: dict[tuple[object, ...], Record] = {}
-        for record in (record for record in self.index.records.items if record.status == "active"):
-            said = (record.kind, record.content.casefold(), tuple(sorted(record.source_turn_ids)))
-            if (kept := first.setdefault(said, record)) is not record:
-                self._found["duplicate record"].append(record.record_id)
-                self._draft.update(record, status="merged", superseded_by=kept.record_id)
-
     def _check_synthesis(self, synthesis: Synthesis) -> None:
         """A synthesis covers what is stored and still so; a stale one is pending."""
         covered = [*filter(None, map(self.index.records.get, synthesis.covered_record_ids))]
@@ -376,31 +333,11 @@ class ScopeExamination:
         if len(covered) < len(synthesis.covered_record_ids) or not are_events_stored:
             self._found["synthesis of missing memories"].append(synthesis.synthesis_id)
             self._draft.remove(SYNTHESES, synthesis)
-        elif not is_pending if synthesis.status == "stale" else self._is_outdated(synthesis, covered):
+        elif synthesis.status == "stale" and not is_pending:
             self._found["outdated synthesis"].append(synthesis.synthesis_id)
-            self._draft.put(SYNTHESES, synthesis.model_copy(update={"status": "stale"}))
         else:
             return
         self._draft.enqueue("synthesize", turns)
-
-    def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
-        """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
-        narrated = set(content_stems(synthesis.text))
-        still_so = {stem for record in covered if record.status == "active" for stem in content_stems(record.content)}
-        for record in covered if synthesis.status == "active" and not synthesis.session_id else ():
-            stems = set(content_stems(record.content))
-            is_so = record.status in ("active", "merged") or stems <= still_so
-            if not is_so and stems <= narrated and self.index.records.successor(record) not in covered:
-                return True
-        return False
-
-    def _check_decisions(self) -> None:
-        """The audit trail names records that are stored."""
-        for decision in self.index.decisions.values():
-            named = [*decision.pair, *filter(None, [decision.result_id])]
-            if any(record_id not in self.index.records for record_id in named):
-                self._found["decision on missing records"].append(decision.decision_id)
-                self._draft.remove(DECISIONS, decision)
 
     def _check_task(self, task: PendingTask) -> None:
         """A pending task is about turns that are stored, and a run that is to go on has its checkpoints."""

@@ -66,11 +66,6 @@ class StoreFailed(StoreError):
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
 
-    def __init__(self, message: str = "", written_with: str = "") -> None:
-        """Say what was wrong, and the name of the other encoder where that is known."""
-        super().__init__(message)
-        self.written_with = written_with
-
 
 class NotAllowed(EngramError, PermissionError):
     """The memory belongs to another user."""

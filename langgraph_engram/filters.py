@@ -58,7 +58,7 @@ FIELDS: dict[str, Callable[[Any], str | None]] = {
 ORDERED: dict[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 OPERATORS = ("$eq", "$ne", "$in", "$nin", *ORDERED)
 MOST_KEYS, MOST_KEY_CHARACTERS, MOST_VALUE_CHARACTERS = 32, 64, 1_000
-MOST_CACHED = 65_536
+PARSED: Callable[[str], Metadata] = lru_cache(maxsize=65_536)(json.loads)
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -87,7 +87,7 @@ class Condition:
         """Return whether items with this text fulfil the condition."""
         known: Scalar | None = text or None
         if self.key.startswith(METADATA):
-            known = _parsed(text).get(self.key.removeprefix(METADATA)) if text else None
+            known = PARSED(text).get(self.key.removeprefix(METADATA)) if text else None
         if self.operator in ORDERED:
             return _sort(known) == _sort(self.value) and ORDERED[self.operator](known, self.value)
         values = self.value if isinstance(self.value, list) else [self.value]
@@ -215,9 +215,3 @@ def _sort(value: Scalar | None) -> str:
     if isinstance(value, bool) or value is None:
         return type(value).__name__
     return "text" if isinstance(value, str) else "number"
-
-
-@lru_cache(maxsize=MOST_CACHED)
-def _parsed(text: str) -> Metadata:
-    metadata: Metadata = json.loads(text)
-    return metadata

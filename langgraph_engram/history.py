@@ -138,7 +138,10 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     trail = store.decisions(scope)
     mine = [decision for decision in trail if decision.run_id == run_id and decision.action != "KEEP_BOTH"]
     if not mine:
-        raise _nothing_to_undo(run_id, trail)
+        if any(decision.run_id == run_id for decision in trail):
+            raise InvalidInput(f"run {run_id!r} merged, superseded and linked nothing: there is nothing to undo")
+        listed = "`engram show --user USER --kind decisions` names the runs that did"
+        raise InvalidInput(f"run {run_id!r} decided on nothing here", command=listed)
     in_force = [decision for decision in mine if decision.undone_at is None]
     if not in_force:
         return UndoReceipt(run_id=run_id, already_undone=True)
@@ -247,16 +250,14 @@ def _require_last(
     run_id: str, in_force: Sequence[Decision], trail: Sequence[Decision], waiting: Sequence[Decision]
 ) -> None:
     """Refuse where a later decision rests on a result of these, or one that waits for a person would."""
+    refused = f"run {run_id!r} cannot be undone yet"
     for later in trail:
         if later.run_id != run_id and not later.undone_at and _builds_on(in_force, later):
-            raise InvalidInput(
-                f"run {run_id!r} cannot be undone yet: run {later.run_id!r} builds on it, undo that first"
-            )
+            raise InvalidInput(f"{refused}: run {later.run_id!r} builds on it, undo that first")
     for later in waiting:
         if _builds_on(in_force, later):
             raise InvalidInput(
-                f"run {run_id!r} cannot be undone yet: run {later.run_id!r} waits for approval to change what it made; "
-                f"approve or reject that first",
+                f"{refused}: run {later.run_id!r} waits for approval to change what it made; decide on that first",
                 command=f"engram approve {later.run_id} --user USER [--reject]",
             )
 
@@ -273,12 +274,3 @@ def _builds_on(in_force: Sequence[Decision], later: Decision) -> bool:
         case "SUPERSEDE":
             return not merges.isdisjoint(later.pair) or not results.isdisjoint({*later.pair} - {later.result_id})
     return not {*results, *conflicts_among(in_force)}.isdisjoint(later.pair)
-
-
-def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:
-    if any(decision.run_id == run_id for decision in trail):
-        return InvalidInput(f"run {run_id!r} merged, superseded and linked nothing: there is nothing to undo")
-    return InvalidInput(
-        f"run {run_id!r} decided on nothing here",
-        command="`engram show --user USER --kind decisions` names the runs that did",
-    )

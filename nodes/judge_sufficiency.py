@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.write_answer import AnswerForm
-from langgraph_engram.retrieval.passages import complete_again
 from langgraph_engram.retrieval.pool import (
     final_answer,
     is_unknown,
     light_passages,
     merge_pools,
-    passage_tokens,
     rests_on_evidence,
     with_citations,
 )
@@ -35,12 +33,7 @@ class JudgeSufficiency:
         """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
         request = state["request"]
         found, budget = light_passages(state["evidence"], self.settings), request.budget
-        most = self.settings.level2_tokens
-        if budget is not None:
-            most = min(most, budget - sum(map(passage_tokens, state["pool"])))
-        # Excerpts of earlier rounds that this one finds again are completed: it may look for what was cut.
-        held = [] if self.form.shows_earlier else complete_again(state["pool"], found, most)
-        pool = merge_pools(held, found, budget)
+        pool = merge_pools([] if self.form.shows_earlier else state["pool"], found, budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()

@@ -54,11 +54,9 @@ class ChromaStore:
 
         Args:
             open_client: Returns the Chroma client, the same each time.
-            encoder: What makes vectors.
             location: What errors call this store.
             folder: Where Chroma keeps its files, if it does so in this process.
             shared: Whether other processes write to the store too.
-            settings: How much of it is held in the process's memory.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
         """
@@ -137,7 +135,11 @@ class ChromaStore:
             index = self._cache.get(scope)
             if index is None or (self._revisions and index.revision != self._revisions.read(scope)):
                 index = self._snapshots.read(scope, uuid4().hex) if self._snapshots else None
-                index = index or self._loaded(scope)
+            if index is None:
+                # The revision is read first: a commit during the loading makes the index outdated.
+                index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
+                for part in self._rows.read(scope):
+                    index = index.with_items(*part)
             self._hold(scope, index)
             return index
 
@@ -291,10 +293,3 @@ class ChromaStore:
         revision = self._revisions.renew(scope) if self._revisions else uuid4().hex
         self._rows.remove(scope, {PENDING_TASKS.name: changes.completed})
         return revision
-
-    def _loaded(self, scope: Scope) -> ScopeIndex:
-        # The revision is read first: a commit during the loading makes the index outdated.
-        index = ScopeIndex(self._revisions.read(scope) if self._revisions else uuid4().hex)
-        for part in self._rows.read(scope):
-            index = index.with_items(*part)
-        return index

@@ -3,9 +3,8 @@
 Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not
 (docs/decisions/0023). So the log loses all but the newest entry of each row of ours, the full-text index its removed
 terms, and the file its free pages. Slots of a vector index that were never taken hold whatever was in the memory of the
-process, be it another user's text: they are overwritten after each write of it. Vectors in an index are numbers in
-removed slots; they stay until Chroma writes the index anew. A file says whose rows are being removed, so that the next
-opening of the folder does what a process that died did not.
+process, be it another user's text: they are overwritten after each write of it. A file says whose rows are being
+removed, so that the next opening of the folder does what a process that died did not.
 """
 
 import logging
@@ -129,13 +128,6 @@ def blank_free_slots(header: Path) -> None:
                 file.write(bytes((slots - taken) * size))
 
 
-def _is_shortened(header: Path) -> bool:
-    """Return whether the header of a vector index is cut off, or a file that lacks slots which it says are taken."""
-    start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
-    files = _files_of_slots(start, header)
-    return len(start) < HEADER_BYTES or any(path.stat().st_size < taken * size for path, _, taken, size in files)
-
-
 def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int, int]]:
     """Yield the files that hold the slots of a vector index: how many, how many taken, and the bytes of each."""
     version, _, slots, taken, slot_bytes = HEADER.unpack(start[: HEADER.size].ljust(HEADER.size, b"\0"))
@@ -168,6 +160,12 @@ def discard_cut_off_indexes(folder: Path) -> None:
 
 
 def _is_cut_off(listed: Path) -> bool:
+    """Return whether the list, the header or a file of slots of a vector index lacks what it ends with."""
     with listed.open("rb") as file:
         file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
-        return file.read(1) != PICKLE_END or _is_shortened(listed.with_name(INDEX_HEADER))
+        ends = file.read(1) == PICKLE_END
+    header = listed.with_name(INDEX_HEADER)
+    start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
+    files = _files_of_slots(start, header)
+    is_whole = len(start) >= HEADER_BYTES and all(path.stat().st_size >= taken * size for path, _, taken, size in files)
+    return not (ends and is_whole)

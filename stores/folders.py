@@ -91,13 +91,8 @@ class OpenFolders:
     ) -> P:
         """Open a part of a resolved folder, or join those who have it open; each caller releases it with `release`.
 
-        The folder is made if it is missing; a failure leaves none that was not there.
-
-        Args:
-            folder: The folder.
-            name: The name of the part.
-            open_part: Makes the part from a client of its own, which is opened when it is asked for.
-            close_part: Called with the part before its client is closed.
+        The folder is made if it is missing; a failure leaves none that was not there. `open_part` makes the part from a
+        client of its own, opened when it is asked for; `close_part` is called before that client is closed.
         """
         with self._lock:
             opened: _OpenPart[P] = self._parts.get((folder, name)) or self._open(folder, open_part, close_part)
@@ -178,8 +173,7 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
         if store.encoder.name != encoder.name:
             raise EncoderMismatch(
                 f"the store {str(folder)!r} is open with the encoder {store.encoder.name!r}, not "
-                f"{encoder.name!r}: open it with the same one",
-                written_with=store.encoder.name,
+                f"{encoder.name!r}: open it with the same one"
             )
         if (folder / WITHOUT_INDEX).exists():
             lost = len(store.examine(fix=True).found["wrong vector"])

@@ -36,7 +36,6 @@ from langgraph_engram.stores.kinds import (
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
-from langgraph_engram.text.statements import addresses_listener
 from langgraph_engram.text.tokens import content_stems
 
 MAX_SCOPES = 64
@@ -57,8 +56,6 @@ class TurnIndex(KindIndex[Turn]):
     external_id = Codes[Turn](lambda turn: turn.external_id or "")
     is_withdrawn = Values[Turn](lambda turn: turn.withdrawn is not None, np.bool_)
     """Whether the thread of each turn no longer holds it."""
-    addresses_listener = Values[Turn](lambda turn: addresses_listener(turn.indexed_text), np.bool_)
-    """Whether each turn speaks in the second person."""
     characters = Values[Turn](lambda turn: len(turn.text), np.intp)
     """The length of each turn's text."""
 

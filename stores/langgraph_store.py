@@ -1,9 +1,8 @@
 """LangGraph's key-value store over Chroma, beside the memories: its items, the checks of operations, and batches.
 
 An item has any number of vectors and its value is filtered at any depth, which Chroma's own search does not know. So it
-is whole in one row, with its value and vectors as metadata beside each prefix of its namespace: Chroma returns what is
-under a prefix, and that is filtered and ranked exactly. The row's id names namespace and key. All text is JSON in
-ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass through.
+is whole in one row, beside each prefix of its namespace: Chroma returns what is under a prefix, and that is filtered
+and ranked exactly. All text is JSON in ASCII: half characters and zero bytes, which Chroma refuses, pass through.
 
 The operations of a batch are checked before anything is done. Its texts are embedded, with LangChain's `Embeddings` or
 an `Encoder` as such, then come its reads, and then its writes. Filters mean what they mean to LangGraph's stores over
@@ -168,22 +167,18 @@ def _row_of(item: StoredItem) -> dict[str, str | None]:
 
 def _items_of(page: Mapping[str, Any]) -> list[StoredItem]:
     try:
-        return [_item_of(row_id, row) for row_id, row in zip(page["ids"], page["metadatas"], strict=True)]
+        return [
+            StoredItem(
+                _address_of(row_id),
+                text=row["value"],
+                created_at=datetime.fromisoformat(row["created_at"]),
+                updated_at=datetime.fromisoformat(row["updated_at"]),
+                vectors=np.frombuffer(b64decode(row["vectors"]), dtype=FLOAT32) if row.get("vectors") else None,
+            )
+            for row_id, row in zip(page["ids"], page["metadatas"], strict=True)
+        ]
     except (KeyError, ValueError, TypeError) as error:
-        raise StoreError(
-            f"the row of an item cannot be read ({error!r}): its file is damaged; restore a copy"
-        ) from error
-
-
-def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
-    vectors = row.get("vectors")
-    return StoredItem(
-        _address_of(row_id),
-        text=row["value"],
-        created_at=datetime.fromisoformat(row["created_at"]),
-        updated_at=datetime.fromisoformat(row["updated_at"]),
-        vectors=None if vectors is None else np.frombuffer(b64decode(vectors), dtype=FLOAT32),
-    )
+        raise StoreError(f"an item cannot be read ({error!r}): its file is damaged; restore a copy") from error
 
 
 def checked(op: Op) -> Op:

@@ -25,9 +25,6 @@ class ScopeLocks:
         self._locks: WeakValueDictionary[tuple[str, str], RLock] = WeakValueDictionary()
         self._lock = Lock()
 
-    def __len__(self) -> int:
-        return len(self._locks)
-
     def writing(self, scope: Scope) -> AbstractContextManager[Any]:
         """Hold off other runs of a scope; waits for the one under way."""
         return self._lock_of("writing", scope)

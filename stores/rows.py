@@ -1,9 +1,8 @@
 """Keep the items of all kinds as rows of one Chroma collection, one each, under their scope and kind.
 
-Each request to Chroma costs about as much as ten rows, so a commit is one: all of it is written, or nothing. Chroma
-writes and indexes each key of a row's metadata by itself, so a row has three: its scope and kind, which are asked for,
-and the item as JSON. Chroma reads what its graph of neighbours has not taken in yet again with each write, and no
-search asks that graph: it is built as cheaply as Chroma allows and takes rows in often (docs/decisions/0003, 0004).
+Each request to Chroma costs about as much as ten rows, so a commit is one: all of it is written, or nothing. Each key
+of a row's metadata costs too, so a row has three: its scope and kind, which are asked for, and the item as JSON. No
+search asks Chroma's graph of neighbours: it is built as cheaply as Chroma allows (docs/decisions/0003, 0004).
 """
 
 import hashlib
@@ -261,8 +260,7 @@ def _check_encoder(collection: "Collection", encoder_name: str, location: str) -
     if (written := (collection.metadata or {}).get("encoder")) != encoder_name:
         raise EncoderMismatch(
             f"the store {location!r} was written with the encoder {written!r}, not {encoder_name!r}: open it with the "
-            f"encoder it was written with (ENGRAM_ENCODER), or export it and load it into a new store",
-            written_with=str(written),
+            f"encoder it was written with (ENGRAM_ENCODER), or export it and load it into a new store"
         )
 
 

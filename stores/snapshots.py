@@ -3,8 +3,7 @@
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
 commit to its scope, as it is when something is forgotten. A stamp of the database and the snapshots, written when
 everything is closed and removed when the database is opened, tells whether anybody wrote to it since, or a process was
-killed: then all snapshots are removed, and else those that are not as the stamp says. One that is damaged, of another
-encoder or of another version is ignored (docs/decisions/0003).
+killed: then they are removed. One that is damaged, of another encoder or version is ignored (docs/decisions/0003).
 """
 
 import json

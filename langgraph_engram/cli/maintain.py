@@ -16,7 +16,7 @@ from langgraph_engram.cli.output import (
     print_text,
     progress,
 )
-from langgraph_engram.errors import EncoderMismatch, InvalidInput
+from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.results import Diagnosis, ExportReceipt, LoadReceipt
@@ -82,29 +82,14 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be rebuilt from the stored turns.")] = False,
 ) -> None:
     """Examine a whole store without a model. Exit code 3: something is wrong, and was not mended."""
-    with progress("examining the store"):
-        diagnosis = _examine(replace(command, model="rules"), fix)
+    with progress("examining the store"), replace(command, model="rules").open_existing() as memory:
+        diagnosis = memory.doctor(fix=fix)
     if command.as_json:
         print_json(diagnosis)
     else:
         _print_diagnosis(diagnosis)
     if not diagnosis.is_sound:
         raise typer.Exit(UNSOUND)
-
-
-def _examine(command: Invocation, fix: bool) -> "Diagnosis":
-    from langgraph_engram.results import Diagnosis, Finding
-
-    try:
-        with command.open_existing() as memory:
-            return memory.doctor(fix=fix)
-    except EncoderMismatch as error:
-        return Diagnosis(
-            store=command.choice.store,
-            encoder=error.written_with,
-            findings=[Finding(check="encoder", detail=str(error))],
-            notes=[f"nothing else was examined: name the encoder that it was written with, {error.written_with!r}"],
-        )
 
 
 def _print_diagnosis(diagnosis: "Diagnosis") -> None:

@@ -23,7 +23,6 @@ from langgraph_engram.cli.output import (
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from langgraph_engram.formats.messages import Session
     from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
 
@@ -69,7 +68,12 @@ def remember(
     is_standard = file == STANDARD_INPUT
     raw, name = (sys.stdin.buffer.read(), "standard input") if is_standard else (read_bytes(str(file)), str(file))
     read = parse_conversations(raw, name, file_format, sample, date_order)
-    sessions = _renamed(read.sessions, session)
+    sessions = read.sessions
+    if session is not None:
+        if len(sessions) > 1:
+            named = f"--session {session!r} names one session, and the file holds {len(sessions)}"
+            raise InvalidInput(f"{named}: leave --session out")
+        sessions = [replace(sessions[0], session_id=session)]
     with progress("opening the memory") as show_step, command.open() as memory:
         receipt = memory.remember_sessions(sessions, progress=show_step, metadata=given, **command.scope)
         pending = command.pending(memory)
@@ -78,17 +82,6 @@ def remember(
         size = f"{format_count(messages, 'message')} in {format_count(len(sessions), 'session')}"
         print_text(f"read as {read.format}, {size}", "dim")
     print_receipt(receipt, pending, command)
-
-
-def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session]":
-    """Return a file's only session under the id that was asked for; without an id, all sessions as they are."""
-    if session_id is None:
-        return sessions
-    if len(sessions) > 1:
-        raise InvalidInput(
-            f"--session {session_id!r} names one session, and the file holds {len(sessions)}: leave --session out"
-        )
-    return [replace(sessions[0], session_id=session_id)]
 
 
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")

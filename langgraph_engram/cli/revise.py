@@ -18,7 +18,7 @@ from langgraph_engram.cli.output import (
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
+    from langgraph_engram.results import Approval, UndoReceipt
 
 RUN = typer.Argument(metavar="RUN_ID", help="The run, by its id in a receipt or a decision.")
 
@@ -122,13 +122,10 @@ def forget(
     further = [f"still found: {where}" for where in receipt.residue]
     if receipt.records and record is not None:
         further.append("the turns that it came from stay, and can be found: engram forget --turn TURN_ID erases one")
-    print_result(command, receipt, _format_erasure(receipt), *further, pending=pending)
-
-
-def _format_erasure(receipt: "ErasureReceipt") -> str:
     checkpoints = f"the checkpoints of {format_count(receipt.runs, 'run')}" if receipt.runs else ""
     erased = ", ".join(filter(None, [format_items(receipt, with_zeros=False), checkpoints]))
-    return f"forgotten: {erased}" if erased else "nothing to forget: nothing of it is stored"
+    said = f"forgotten: {erased}" if erased else "nothing to forget: nothing of it is stored"
+    print_result(command, receipt, said, *further, pending=pending)
 
 
 def _confirm(what: str, as_json: bool) -> None:

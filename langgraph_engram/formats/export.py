@@ -34,8 +34,6 @@ ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORD
 BATCH = 500
 PARTIAL = ".unfinished"
 """How the name of a file ends that is being written."""
-NOTE = ".engram.exporting-"
-"""How a file in the store's folder is called that says where an export is being written."""
 
 
 class Header(Frozen):
@@ -84,8 +82,8 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
         raise InvalidInput("whose memory is exported? Name one user, or everyone")
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
-    with _written(store, path) as file:
-        _write_line(file, Header(format=EXPORT_FORMAT, version=VERSION))
+    with _written(path) as file:
+        file.write(f"{Header(format=EXPORT_FORMAT, version=VERSION).model_dump_json()}\n".encode())
         for owner in scopes:
             with store.committing(owner):
                 for kind in ORDER:
@@ -95,7 +93,7 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
                             head = f'{{"kind":"{kind.name}","scope":{owner.model_dump_json()},"item":'
                             file.write(f"{head}{item.model_dump_json()}}}\n".encode())
                             counts[kind.name] += 1
-        _write_line(file, Footer(items=sum(counts.values())))
+        file.write(f"{Footer(items=sum(counts.values())).model_dump_json()}\n".encode())
     return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
 
 
@@ -142,12 +140,6 @@ def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> Loa
     return LoadReceipt(path=str(path), scopes=len(scopes), known=known, differing=differing, **loaded)
 
 
-def unfinished_exports(location: str) -> dict[Path, Path]:
-    """Return the files that exports of a store have left unfinished, by the notes of them in its folder."""
-    left = {note: Path(note.read_text(encoding="utf-8")) for note in Path(location).glob(f"{NOTE}*")}
-    return {note: path for note, path in left.items() if path.is_file()}
-
-
 def _unfinished(path: str) -> PendingTask:
     """Return the task that a scope has until a file is loaded."""
     named = {"pending_id": make_id(LOAD, path), "run_id": path, "session_id": "", "turn_ids": [], "step": LOAD}
@@ -166,12 +158,9 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
 
 
 @contextmanager
-def _written(store: ChromaStore, path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to be written beside its name, as the store's folder says, and put it there once it is whole."""
+def _written(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to be written beside its name, and put it there once it is whole."""
     beside = path.with_name(f"{path.name}{PARTIAL}")
-    note = Path(store.location, f"{NOTE}{make_id(beside.resolve())}")
-    with suppress(OSError):  # a store on a server has no folder
-        note.write_text(str(beside.resolve()), encoding="utf-8")
     try:
         with beside.open("wb") as raw:
             is_packed = path.suffix == ".gz"
@@ -181,12 +170,7 @@ def _written(store: ChromaStore, path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        for left in (beside, note):
-            left.unlink(missing_ok=True)
-
-
-def _write_line(file: IO[bytes], line: BaseModel) -> None:
-    file.write(line.model_dump_json().encode() + b"\n")
+        beside.unlink(missing_ok=True)
 
 
 def _check_header(path: Path, line: bytes) -> None:

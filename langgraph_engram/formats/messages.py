@@ -217,18 +217,14 @@ def _to_message(item: object, *, noted: bool) -> Message | None:
             check_text("the message", text)
         return item
     if isinstance(item, BaseMessage):
-        return _read_mapping(_to_mapping(item, noted=noted), may_be_empty=True)
+        role = item.role if isinstance(item, ChatMessage) else item.type.removesuffix("MessageChunk").lower()
+        said = {"role": role, "name": item.name, "content": item.content, "said_at": _moment_of(item, noted=noted)}
+        return _read_mapping({**said, "tool_calls": getattr(item, "tool_calls", None)}, may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
         f'{shown(item)} is no message: use {{"role": "user", "content": "..."}} or a LangChain message'
     )
-
-
-def _to_mapping(message: BaseMessage, *, noted: bool) -> dict[str, object]:
-    role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
-    moment, calls = _moment_of(message, noted=noted), getattr(message, "tool_calls", None)
-    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, "said_at": moment}
 
 
 def _moment_of(message: BaseMessage, *, noted: bool) -> object:
@@ -288,14 +284,10 @@ def _read_part(part: object) -> tuple[str, str]:
     kind = part.get("type", "text")
     if kind in TEXT_TYPES and part.get("text") is not None:
         return read_text(part["text"], "the text of a part"), ""
-    return "", _read_caption(part) if kind in IMAGE_TYPES else ""
-
-
-def _read_caption(part: Mapping[str, object]) -> str:
     inner = part.get("image_url")
     sources = [part, inner] if isinstance(inner, Mapping) else [part]
-    caption = next((source[key] for source in sources for key in CAPTION_KEYS if source.get(key)), None)
-    return "" if caption is None else read_text(caption, "a caption").strip()
+    caption = next((source[key] for source in sources for key in CAPTION_KEYS if source.get(key)), "")
+    return "", read_text(caption, "a caption").strip() if kind in IMAGE_TYPES else ""
 
 
 def _parse_moment(value: object) -> datetime:

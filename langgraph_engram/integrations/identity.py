@@ -24,12 +24,9 @@ from langgraph_engram.schema import Frozen, Scope
 from langgraph_engram.state import ScopedRequest
 
 UNNAMED = (
-    "nobody said whose memory this is: send user_id in the context of the run (context={'user_id': ...}) or in its "
-    "config (config={'configurable': {'user_id': ...}}), or set a default for all runs with user_id=... where memory "
-    "is given to the agent; a server with authentication knows it"
-)
-UNNAMED_REQUEST = (
-    "no user was named: send request.user_id, or user_id in the context; a server with tokens knows whose memory it is"
+    "nobody said whose memory this is: send user_id in the context of the run (context={'user_id': ...}), in its "
+    "config (config={'configurable': {'user_id': ...}}) or in the request of a served graph, or set a default for all "
+    "runs with user_id=... where memory is given to the agent; a server with authentication knows it"
 )
 KNOWN_IN_PART = (
     "this run was scheduled, and of who did so the server knows the name {!r} alone: let its handler of crons keep the "
@@ -109,19 +106,11 @@ class Identify:
         runtime: Runtime[Any] = get_runtime()
         sent = state.get("request") or {}
         fields = sent.model_dump(exclude_unset=True) if isinstance(sent, BaseModel) else dict(sent)
-        scope = scope_of_request(fields, runtime.context, _server_user(runtime))
+        scope = resolve_sent(fields, runtime.context, server=_server_user(runtime))
         try:
             return {"request": self.kind.model_validate({**fields, **dict(scope)})}
         except ValidationError as error:
             raise InvalidInput(f"the request does not fit: {problems_in(error, 'request')}") from error
-
-
-def scope_of_request(request: object, context: object, server: ScopeOverrides | None) -> Scope:
-    """Return the scope of a served request: as the server says, else the request, else the context."""
-    try:
-        return resolve_sent(request, context, server=server)
-    except MissingUser as error:
-        raise MissingUser(UNNAMED_REQUEST) from error
 
 
 def principal_of(user: object) -> Principal | None:

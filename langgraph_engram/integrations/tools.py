@@ -66,11 +66,7 @@ class ForgetMemory(BaseModel):
     memory_id: str = Field(description="The id of the memory, as a search shows it.")
 
 
-ARGUMENTS: dict[ToolName, type[BaseModel]] = {
-    "save_memory": SaveMemory,
-    "search_memory": SearchMemory,
-    "forget_memory": ForgetMemory,
-}
+ARGUMENTS = dict(zip(get_args(ToolName), (SaveMemory, SearchMemory, ForgetMemory), strict=True))
 
 
 def create_memory_tools(
@@ -160,7 +156,10 @@ class _MemoryTools:
     def save_memory(self, text: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED) -> Result:
         """Save something about the user or the task to long-term memory, for later conversations."""
         with self._scoped(config, runtime) as (scope, run):
-            note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
+            call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
+            # A repeated call keeps nothing twice; some models number their calls from 0 in every turn.
+            note_id = make_id("save_memory", call_id, text) if call_id else None
+            note = {"role": "assistant", "content": text, "external_id": note_id}
             session = thread_of(run, config)
             receipt = self.memory.remember([note], session_id=session, metadata=self.metadata, **dict(scope))
             said = "Saved to long-term memory." if receipt.stored_turns else "This was saved already."
@@ -254,10 +253,3 @@ def _report_error(error: ToolException) -> str:
     if isinstance(error.__cause__, MissingUser):
         raise error
     return f"Memory could not do this: {error}"
-
-
-def _call_id(run: Run | None, text: str) -> str | None:
-    """Return an id that is the same if a call is repeated."""
-    call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
-    # The text is part of it, because some models number their calls from 0 in every turn.
-    return make_id("save_memory", call_id, text) if call_id else None

@@ -32,6 +32,7 @@ from langgraph_engram.state import Message
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
 
 LOG = logging.getLogger(__name__)
 Keep = Literal["all", "user", "none"]
@@ -107,7 +108,12 @@ def to_remember(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) 
     converted: list[Message] = []
     for message in _without_forgetting(messages):
         if isinstance(message, KEPT_TYPES[keep]) and _is_said(message):
-            converted += _convert(message, with_ids=with_ids)
+            untimed = message.model_copy(update={"response_metadata": {}})  # only answers have a provider's time there
+            try:
+                converted += to_messages([untimed], with_ids=with_ids)
+            except InvalidMessages as error:
+                # Raised, it would be raised again in every turn and block all later messages.
+                LOG.warning("a message of the agent's thread is not kept: %s", error)
     return converted
 
 
@@ -149,33 +155,21 @@ def _quoted_passage(evidence: Evidence) -> str:
     whole = quoted(evidence.text).replace(ELLIPSIS, f'"{ELLIPSIS}"')
     if len(evidence.turns) < 2:
         return mark + whole
-    day = format_day(evidence.turns[0].said_at)
+    said = [stretch for turn in evidence.turns for stretch in _said_in(turn, evidence)]
+    if evidence.record:
+        known = dated(" ".join([*said, *(turn.speaker for turn in evidence.turns)]), evidence.record.mentioned_at)
+        if not {*content_stems(evidence.text)} <= {*content_stems(known)}:
+            return mark + whole
+    return f"{mark}{format_day(evidence.turns[0].said_at)} {' '.join(map(quoted, said))}"
+
+
+def _said_in(turn: Turn, evidence: Evidence) -> list[str]:
+    """Return what a passage shows of a turn: all of it, or of a record the stretches that it quotes."""
     if not evidence.record:
-        return f"{mark}{day} {' '.join(quoted(quote_turn(turn)) for turn in evidence.turns)}"
-    left, quotes = evidence.text.removeprefix(dated("", evidence.record.mentioned_at)), list[str]()
-    for turn in evidence.turns:
-        for stretch in _stretches_of(turn, left):
-            quotes.append(quoted(f"{speaker_name(turn.speaker)}: {stretch}"))
-            left = left.replace(stretch, "", 1)
-        left = left.replace(f"{turn.speaker}:", "")
-    is_all = not any(map(str.isalnum, left))
-    return f"{mark}{day} {' '.join(quotes)}" if is_all else mark + whole
-
-
-def _stretches_of(turn: Turn, shown: str) -> list[str]:
-    """Return the runs of sentences of a turn, with their times resolved, that a text shows."""
+        return [quote_turn(turn)]
     said = (resolve_times(text, turn.said_at, turn.date_order) for text in split_sentences(turn.text))
-    return [" ".join(run) for is_shown, run in groupby(said, key=lambda text: text in shown) if is_shown]
-
-
-def _convert(message: BaseMessage, *, with_ids: bool) -> list[Message]:
-    untimed = message.model_copy(update={"response_metadata": {}})  # of its thread only answers have a provider's time
-    try:
-        return to_messages([untimed], with_ids=with_ids)
-    except InvalidMessages as error:
-        # Raised, it would be raised again in every turn and block all later messages.
-        LOG.warning("a message of the agent's thread is not kept: %s", error)
-        return []
+    runs = groupby(said, key=lambda text: text in evidence.text)
+    return [f"{speaker_name(turn.speaker)}: {' '.join(run)}" for is_shown, run in runs if is_shown]
 
 
 def _is_said(message: BaseMessage) -> bool:

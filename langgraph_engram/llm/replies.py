@@ -1,9 +1,8 @@
 """Request JSON from a chat model in the ways that servers support, and read what comes back: answers and errors.
 
-Servers differ: some take a JSON schema, others nothing but a prompt. What they send back is read
-in one way, whatever was requested: LangChain's own parser would complete an answer that was cut off. What they raise
-becomes a typed failure of one question: LangChain's `ModelError`s say what happened in the same words for every
-provider; other errors are read by their HTTP status, or by the builtin that they refine.
+Servers differ: some take a JSON schema, others nothing but a prompt. What they send back is read in one way, for the
+parser of LangChain would complete an answer that was cut off. What they raise becomes a typed failure of one question,
+by LangChain's `ModelError`s, by its HTTP status, or by the builtin that it refines.
 """
 
 import json
@@ -147,7 +146,10 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
         storable = json.dumps(_as_object(values[0], shape), ensure_ascii=False).encode("utf-8", "replace")
         return shape.model_validate(json.loads(storable))  # no store can encode a lone surrogate
     except ValidationError as error:
-        return Mistake(_describe(error))
+        errors = error.errors(include_url=False, include_input=False)
+        lines = [f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in errors[:MAX_ERRORS]]
+        more = [f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else []
+        return Mistake("; ".join([*lines, *more]))
 
 
 def json_values(text: str, *, mend: bool = True) -> list[object]:
@@ -193,12 +195,6 @@ def _only_list(shape: type[BaseModel]) -> str | None:
     lists = [name for name, field in shape.model_fields.items() if get_origin(field.annotation) is list]
     candidates = [name for name in lists if shape.model_fields[name].is_required()] or lists
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _describe(error: ValidationError) -> str:
-    errors = error.errors(include_url=False, include_input=False)
-    lines = [f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in errors[:MAX_ERRORS]]
-    return "; ".join([*lines, f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else lines)
 
 
 def _without_omitted(value: Any) -> Any:

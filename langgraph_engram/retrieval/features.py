@@ -9,7 +9,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, is_one_of, overlap
-from langgraph_engram.schema import Event, Intent, Record, Synthesis
+from langgraph_engram.schema import Event, Intent, Record
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type
@@ -29,16 +29,12 @@ LENGTH_WEIGHT = 0.25
 """Added to memories for each factor of e in their length, from 100 characters on."""
 QUESTION_WEIGHT = 0.5
 """Subtracted from questions."""
-IMAGE_WEIGHT = 0.15
-"""Subtracted from records of what an image shows."""
 ASSISTANT_PENALTY = 0.8
 """Subtracted from an assistant's words, unless the query asks for them."""
 LINKS = "links"
 """The name of the links among what is computed once of each version of an index."""
 MAX_CITED_TURNS = 3
 """Turns that a record may cite and still stand for each of them in a search."""
-IMAGE_MARKER = " shares an image: "
-"""Follows the speaker's name in a record of what an image shows."""
 LENGTH_UNIT = 100
 """Characters of a text of which `log_length` is ln 2."""
 
@@ -50,7 +46,6 @@ class RecordLinks:
     records: RecordIndex
     turns: TurnIndex
     events: KindIndex[Event]
-    syntheses: KindIndex[Synthesis]
 
     @cached_property
     def turn(self) -> Positions:
@@ -128,18 +123,6 @@ class RecordLinks:
         """Return which turns end with a question."""
         return self.turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_)
 
-    @cached_property
-    def narrated(self) -> tuple[Positions, Positions]:
-        """Return covered records, and the syntheses that cover them, the first synthesis first."""
-        pairs = [
-            (position, number)
-            for number, synthesis in enumerate(self.syntheses.items)
-            for key in synthesis.covered_record_ids
-            if (position := self.records.find_position(key)) >= 0
-        ]
-        covered, by = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        return covered, by
-
     def _resolved(self, label: str, position_of: Callable[[Record], int]) -> Positions:
         """Return the position of what each record names; what was missing at first is looked for again."""
         positions = self.records.column(label, position_of, np.intp)
@@ -152,20 +135,14 @@ class RecordLinks:
 
 def record_links(index: ScopeIndex) -> RecordLinks:
     """Return the links of a version of a scope, which keeps them; only those of new items are computed."""
-    links: RecordLinks = index.derived.setdefault(
-        LINKS, RecordLinks(index.records, index.turns, index.events, index.syntheses)
-    )
+    links: RecordLinks = index.derived.setdefault(LINKS, RecordLinks(index.records, index.turns, index.events))
     return links
 
 
 def preferences(links: RecordLinks, intent: Intent, question_weight: float) -> Scores:
     """Add up what speaks for and against each record beside its topic, as n scores on the scale of the fusion."""
     expected, time = answer_type(intent.query), intent.time
-    flags = [
-        (SPEAKER_WEIGHT, spoken_by(links.records, intent.speakers)),
-        (-question_weight, links.is_question),
-        (-IMAGE_WEIGHT, links.records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_)),
-    ]
+    flags = [(SPEAKER_WEIGHT, spoken_by(links.records, intent.speakers)), (-question_weight, links.is_question)]
     if (holds_answer := links.answer_types.get(expected)) is not None:
         flags.append((CONTENT_WEIGHT if expected in ("content", "advice") else ANSWER_WEIGHT, holds_answer))
     if not intent.needs_assistant:

@@ -4,7 +4,7 @@ Ranked records of one turn, or of one exchange on one day, are grouped into pass
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush, merge
@@ -34,7 +34,6 @@ ROUTE_WEIGHTS: Mapping[str, float] = {
     "turn": 0.75,
     "dimension": 0.25,
     "boundary": 0.1,
-    "synthesis": 0.05,
 }
 """Weights of the routes; "first_person_dense" is the dense route without neighbours."""
 TURN_TOTAL = sum(ROUTE_WEIGHTS[name] for name in ("lexical", "dense", "first_person_dense", "turn"))
@@ -131,15 +130,11 @@ class Fusion:
 
     @cached_property
     def _routes(self) -> dict[str, Scores]:
-        """Return the scores of the records by route, those of their turns, events and syntheses included."""
-        narrated, narrated_by = self._links.narrated
-        of_syntheses = unscored(len(self.index.records))
-        np.maximum.at(of_syntheses, narrated, self.scores.syntheses[narrated_by])
+        """Return the scores of the records by route, those of their turns and events included."""
         return {
             **self.scores.records,
             "turn": _scores_at(self.scores.turns, self._links.turn),
             "boundary": _scores_at(self.scores.events, self._links.event),
-            "synthesis": of_syntheses,
         }
 
     @cached_property
@@ -236,22 +231,6 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
             groups_at[session, day, seq].append(number)
     while waiting:
         yield groups[heappop(waiting)[1]]
-
-
-def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
-    """Yield the candidates of several rankings in turns, best first, each once."""
-    running = list(rankings)
-    if len(running) == 1:
-        yield from running.pop()
-    seen: set[tuple[str, int]] = set()
-    while running:
-        for ranking in list(running):
-            found = next((candidate for candidate in ranking if (candidate.kind, candidate.position) not in seen), None)
-            if found is None:
-                running.remove(ranking)
-                continue
-            seen.update((found.kind, position) for position in (found.position, *found.joined))
-            yield found
 
 
 def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks) -> Flags:

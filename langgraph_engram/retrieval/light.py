@@ -18,7 +18,7 @@ from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.fusion import Fusion, interleave
+from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.messages import MessageRetriever
 from langgraph_engram.retrieval.passages import (
     ELLIPSIS,
@@ -32,10 +32,9 @@ from langgraph_engram.retrieval.passages import (
     reply_position,
     sentence_before,
     with_excerpt,
-    with_lines,
+    with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import (
     DOUBTFUL_TOKENS,
     Relevance,
@@ -94,19 +93,17 @@ class LightRetriever:
         if search.intent.sort != "question":
             return MessageRetriever(self.encoder, self.end).retrieve(index, search)
         routes = Routes(self.encoder, self.settings.routes)
-        intents = (search.intent, *part_intents(search.intent))
-        fusions = [Fusion(index, intent, routes.score(index, intent), search.conditions) for intent in intents]
-        first = fusions[0]
-        relevance = Relevance(index, search.intent, first.scores.query)
+        fusion = Fusion(index, search.intent, routes.score(index, search.intent), search.conditions)
+        relevance = Relevance(index, search.intent, fusion.scores.query)
         breadth, most = _lines_wanted(search)
         more = 0
         if breadth == "narrow":
             budget = search.budget or self.settings.budget
             reach = EXCHANGE_REACH if search.mode == "search" else 0
-            pool = _pool(index, interleave(fusion.ranked(reach) for fusion in fusions), COMPARED_TOKENS)
-            shown = self._answering(first, relevance, pool, search, budget)
+            pool = _pool(index, fusion.ranked(reach), COMPARED_TOKENS)
+            shown = self._answering(fusion, relevance, pool, search, budget)
         else:
-            pool = list(lines_of(first, breadth))
+            pool = list(lines_of(fusion, breadth))
             in_sets = sum(IN_SET in candidate.routes for candidate in pool)
             most = min(most, in_sets + BESIDE_SETS) if in_sets else most
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
@@ -116,7 +113,7 @@ class LightRetriever:
             fresh = [line for line in lines if line.evidence_id not in search.read]
             shown = fresh[:most] if search.mode == "recall" else fresh
             more = len(fresh) - len(shown)
-        ranking = Ranking(first.matches, first.scores.query, pool, first.scores.empty)
+        ranking = Ranking(fusion.matches, fusion.scores.query, pool, fusion.scores.empty)
         return self.end.cut(search, ranking, shown, budget)._replace(more=more)
 
     def _answering(
@@ -266,7 +263,7 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
             found = found._replace(joined=sentence_before(index, found.position))
         passage = _without_replies(index, found)
         replies = [index.turns.items[at] for at in found.replies] if not passage.shows_others else []
-        lines.append(with_lines(passage, replies, reply_line))
+        lines.append(with_replies(passage, replies, reply_line))
     return lines
 
 

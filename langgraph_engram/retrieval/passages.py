@@ -1,7 +1,8 @@
 """Format what was found as passages with their day and speakers, long ones as the lines that hold most of a query."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
@@ -61,17 +62,16 @@ def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     return with_replies(passage, [index.turns.items[position] for position in candidate.replies])
 
 
-def with_replies(passage: Evidence, replies: Sequence[Turn]) -> Evidence:
-    """Return a passage with an assistant's turns behind it."""
-    return with_lines(passage, replies, lambda turn: f"{turn.speaker}: {turn.text}")
-
-
-def with_lines(passage: Evidence, turns: Sequence[Turn], line_of: Callable[[Turn], str]) -> Evidence:
-    """Return a passage with further turns behind it, each as a line."""
-    if not turns:
+def with_replies(
+    passage: Evidence,
+    replies: Sequence[Turn],
+    line_of: Callable[[Turn], str] = lambda turn: f"{turn.speaker}: {turn.text}",
+) -> Evidence:
+    """Return a passage with an assistant's turns behind it, each as a line."""
+    if not replies:
         return passage
-    text = "\n".join([passage.text, *map(line_of, turns)])
-    return passage.model_copy(update={"text": text, "turns": [*passage.turns, *turns]})
+    text = "\n".join([passage.text, *map(line_of, replies)])
+    return passage.model_copy(update={"text": text, "turns": [*passage.turns, *replies]})
 
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
@@ -284,14 +284,6 @@ def without_cuts(passages: Sequence[Evidence], most: int) -> list[Evidence]:
     return shown
 
 
-def complete_again(pool: Sequence[Evidence], found: Sequence[Evidence], most: int) -> list[Evidence]:
-    """Complete the excerpts of a pool that a later round finds again, the best first, by `most` tokens at most."""
-    passages = {passage.evidence_id: passage for passage in pool}
-    again = [passages[passage.evidence_id] for passage in found if passage.evidence_id in passages]
-    passages |= {passage.evidence_id: passage for passage in without_cuts(again, most)}
-    return list(passages.values())
-
-
 def _quoting(passage: Evidence, quote: Callable[[str], str]) -> Evidence:
     """Return a part of a long message with what is quoted of it as its text, its replies behind it; else as it is."""
     record = passage.record
@@ -305,18 +297,10 @@ def _quoting(passage: Evidence, quote: Callable[[str], str]) -> Evidence:
 
 def _best_run(lines: Sequence[str], weights: Mapping[str, float], most: int) -> tuple[int, int]:
     """Return where the run begins and ends that holds most of the weights, the middle one of several."""
-    stems_of = [weights.keys() & set(content_stems(line)) for line in lines]
-    runs: list[tuple[float, int, int]] = []
-    end, size = 0, 0
-    for start, line in enumerate(lines):
-        while end < len(lines) and (end == start or size + len(lines[end]) < most):
-            size += len(lines[end]) + 1
-            end += 1
-        stems = frozenset[str]().union(*stems_of[start:end])
-        runs.append((sum(weight for stem, weight in weights.items() if stem in stems), start, end))
-        size -= len(line) + 1
-        if end == len(lines):
-            break
-    best = max(weight for weight, _, _ in runs)
-    best_runs = [(start, end) for weight, start, end in runs if weight == best]
-    return best_runs[len(best_runs) // 2] if best else best_runs[0]
+    held = [weights.keys() & set(content_stems(line)) for line in lines]
+    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+    last = min(bisect_left(ends, ends[-1] - most), len(lines) - 1)
+    runs = [(start, max(start + 1, bisect_right(ends, ends[start] + most) - 1)) for start in range(last + 1)]
+    shares = [sum(weights[stem] for stem in sorted(frozenset[str]().union(*held[start:end]))) for start, end in runs]
+    best_runs = [run for run, share in zip(runs, shares, strict=True) if share == max(shares)]
+    return best_runs[len(best_runs) // 2] if any(shares) else runs[0]

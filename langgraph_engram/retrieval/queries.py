@@ -1,4 +1,4 @@
-"""Turn a query into what is searched for: its constraints, its breadth, and each of two things that it compares."""
+"""Turn a query into what is searched for: its constraints, its breadth, and what sort of query it is."""
 
 import re
 from collections.abc import Sequence
@@ -15,18 +15,13 @@ from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
-from langgraph_engram.text.questions import answer_type, begins_question, read_cues, time_question
+from langgraph_engram.text.questions import answer_type, begins_question, read_cues
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
 UNPARSED_NOTE = "the query could not be analysed, so its words alone are searched for"
 MAX_CHARACTERS = 20_000
 """Characters of a query that are read."""
-MAX_WORD = 100
-"""Characters of the longest run without white space that is kept whole where a query is truncated."""
-MIN_PART_STEMS = 3
-"""Content stems from which a part is searched for without the words that both parts share."""
-LAST_BREAK = re.compile(r"\s\S*\Z")
 OF_ASKER = re.compile(
     r"(?<!can )(?<!may )(?<!must )(?<!shall )(?<!could )(?<!would )(?<!should )\bi\b|\b(?:im|ive|my|me|mine|myself)\b",
     re.IGNORECASE,
@@ -56,11 +51,8 @@ LEAST_SORT = 0.5
 
 
 def truncate_query(query: str) -> str:
-    """Return a query as far as it is read: whole, or up to the end of the last word that fits."""
-    if len(query) <= MAX_CHARACTERS:
-        return query
-    last = LAST_BREAK.search(query, MAX_CHARACTERS - MAX_WORD, MAX_CHARACTERS + 1)
-    return query[: last.start() if last else MAX_CHARACTERS].rstrip()
+    """Return a query as far as it is read."""
+    return query if len(query) <= MAX_CHARACTERS else query[:MAX_CHARACTERS].rstrip()
 
 
 def truncation_notes(query: str) -> list[str]:
@@ -106,12 +98,6 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
         breadth=parsed.breadth,
         asked_at=now,
     )
-
-
-def part_intents(intent: Intent) -> list[Intent]:
-    """Return an intent for each of two things whose times a query compares: the words of one would hide the other."""
-    comparison = time_question(intent.query)
-    return [_part_intent(intent, part, comparison.shared) for part in comparison.parts] if comparison else []
 
 
 def first_person_query(intent: Intent) -> str:
@@ -180,10 +166,3 @@ def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConst
     """Read a parsed time, within the query where it stands there word for word: its verbs show the year."""
     in_query = parse_constraint(query, now) if parsed else None
     return in_query if in_query and in_query.text == parsed else parse_constraint(parsed, now)
-
-
-def _part_intent(intent: Intent, part: str, shared: str) -> Intent:
-    text = part if len(content_stems(part)) >= MIN_PART_STEMS else f"{part} {shared}"
-    stems = set(content_stems(text))
-    keywords = [keyword for keyword in intent.keywords if stems.issuperset(content_stems(keyword))]
-    return intent.model_copy(update={"query": f"When {text}?", "anchor": text, "keywords": keywords, "time": None})

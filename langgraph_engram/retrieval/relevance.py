@@ -5,7 +5,7 @@ fits them. Where a query names people, what is said about others is a reason for
 """
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, takewhile
 from math import log1p
 from typing import Any, NamedTuple, TypeVar
@@ -16,11 +16,10 @@ from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticRegression, Numbers
 from langgraph_engram.retrieval.passages import Candidate, turns_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
-from langgraph_engram.schema import Evidence, Intent, Turn
+from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
-from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.statements import own_words, speaks_to_listener
+from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
@@ -41,8 +40,6 @@ STRENGTH_WEIGHT = 0.15
 """The power of the odds of relevance in the strength of a passage."""
 DOUBT = 0.5
 """The power of the odds by which the best passage misses the threshold that raises the floor of all."""
-MAX_CACHED_TEXTS = 65_536
-"""Texts whose sentences are cached in the process."""
 PRIOR_TURNS = 20
 """Turns that the prior counts for in statistics of a scope, so that a scope of a few turns gives sound ones."""
 PRIOR_COSINE = 0.1
@@ -52,13 +49,6 @@ MAX_SAMPLED = 1000
 
 
 S = TypeVar("S", bound=Candidate | Evidence)
-
-
-class _Sentence(NamedTuple):
-    stems: frozenset[str]
-    words: frozenset[str]
-    to_listener: bool
-    """Whether it is about the listener, and not about the speaker."""
 
 
 class _Fit(NamedTuple):
@@ -105,7 +95,7 @@ class Relevance:
         - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
         - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the candidate and its turns
           hold, times ln(1 + the query's stems): one word of two is less than four of eight.
-        - `own_coverage`: that share over the sentences of one turn that are about those people.
+        - `own_coverage`: that share of one turn or record that is about those people.
         - `rival_lead`: how much more of the query is covered by what a turn of any candidate says about others.
         - `share`: of the best candidate's score.
         """
@@ -138,68 +128,51 @@ class Relevance:
             items = self._kinds[kind]
             rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
             positions = [candidates[row].position for row in rows]
-            fit.stems[rows] = holds = items.lexical.contains(positions, self._stems)
+            fit.stems[rows] = items.lexical.contains(positions, self._stems)
             if kind in ("record", "synthesis"):
                 fit.cosine[rows] = self._nearness(items, positions)
             if kind == "synthesis":
                 fit.own_cosine[rows] = fit.cosine[rows]
             if kind == "record":
-                about, covered = self._about_people(positions), holds @ self._weights
-                fit.own_cosine[rows] = np.where(about, fit.cosine[rows], 0.0)
-                fit.own_coverage[rows] = np.where(about, covered, 0.0)
-                fit.rival_coverage[rows] = np.where(about, 0.0, covered)
+                records = [items.items[position] for position in positions]
+                said = [(own_words(record.content, record.speaker), record.speaker) for record in records]
+                self._attribute(fit, rows, said)
                 joined = [(row, position) for row in rows for position in candidates[row].joined]
                 owners, others = [row for row, _ in joined], [position for _, position in joined]
                 np.logical_or.at(fit.stems, owners, items.lexical.contains(others, self._stems))
         return fit
 
-    def _about_people(self, positions: Sequence[int]) -> Flags:
-        """Return which records are about the people asked about; all where none are named."""
-        if not self._people:
-            return np.ones(len(positions), dtype=np.bool_)
-        records = (self.index.records.items[position] for position in positions)
-        said = ((_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records)
-        return np.array([self._is_about(sentence, speaker) for sentence, speaker in said])
-
     def _compared_turns(self, positions: Positions) -> _Fit:
         """Compare turns; what an assistant says about others is no rival of what a person says.
 
-        The terms that a turn is indexed by tell what it holds, unless its sentences may be about different people. A
-        long turn counts for nothing: it covers any query, and its record holds what was found.
+        A long turn counts for nothing: it covers any query, and its record holds what was found.
         """
         fit, turns = self._unlike(len(positions)), self.index.turns
         fit.cosine[:] = self._nearness(turns, positions)
-        own = turns.lexical.contains(positions, self._stems)
-        own[turns.characters[positions] >= LONG_TEXT] = False
-        others = np.zeros_like(own)
-        for row in np.flatnonzero(self._may_differ(positions) & own.any(axis=1)).tolist():
-            own[row], others[row] = self._held_by_sentences(turns.items[positions[row]])
-        fit.stems[:] = own | others
-        fit.own_coverage[:] = own @ self._weights
-        fit.rival_coverage[:] = others @ self._weights
-        fit.own_cosine[:] = np.where(fit.own_coverage >= fit.rival_coverage, fit.cosine, 0.0)
+        compared = [turns.items[position] for position in positions.tolist()]
+        for row, turn in enumerate(compared):
+            stems = content_stems(turn.said) if len(turn.text) < LONG_TEXT else ()
+            fit.stems[row] = [stem in stems for stem in self._stems]
+        self._attribute(fit, range(len(compared)), [(turn.said, turn.speaker) for turn in compared])
         fit.rival_coverage[~turns.from_user[positions]] = 0.0
         return fit
 
-    def _may_differ(self, positions: Positions) -> Flags:
-        """Return whether sentences of turns may be about different people, or only their speakers' names match."""
-        turns, stems = self.index.turns, self.stem_weights.keys()
-        speakers = turns.speaker[positions]
-        matching = [turns.code("speaker", name) for name in turns.speakers if not stems.isdisjoint(content_stems(name))]
-        differ = np.isin(speakers, matching)
-        if self._people:
-            asked = [turns.code("speaker", name) for name in self._people]
-            differ |= ~np.isin(speakers, asked) | turns.addresses_listener[positions]
-        return differ
+    def _attribute(self, fit: _Fit, rows: Sequence[int], said: Sequence[tuple[str, str]]) -> None:
+        """Count what was said, and by whom, as about the people asked about or others; all of it where none are named.
 
-    def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
-        """Return which stems sentences of a turn hold about the people asked about, and which about others."""
-        own: set[str] = set()
-        others: set[str] = set()
-        for sentence in map(_sentence, (*split_sentences(turn.text), *turn.captions)):
-            if holds := self.stem_weights.keys() & sentence.stems:
-                (own if self._is_about(sentence, turn.speaker) else others).update(holds)
-        return [stem in own for stem in self._stems], [stem in others for stem in self._stems]
+        It is about them where they said it, or where it names one of them.
+        """
+        about = np.array(
+            [
+                not self._people or speaker in self._people or not self._names.isdisjoint(words(text))
+                for text, speaker in said
+            ],
+            dtype=np.bool_,
+        )
+        covered = fit.stems[rows] @ self._weights
+        fit.own_cosine[rows] = np.where(about, fit.cosine[rows], 0.0)
+        fit.own_coverage[rows] = np.where(about, covered, 0.0)
+        fit.rival_coverage[rows] = np.where(about, 0.0, covered)
 
     def _unlike(self, number: int) -> _Fit:
         """Return what matches nothing, so many times."""
@@ -211,12 +184,6 @@ class Relevance:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
         cosines = items.cosine_of(np.asarray(positions), self._vector)
         return np.asarray(np.maximum(0.0, (cosines - self._usual) / (1 - self._usual)))
-
-    def _is_about(self, sentence: _Sentence, speaker: str) -> bool:
-        """Return whether a sentence is about the people asked about; always where none are named."""
-        if not self._people or not self._names.isdisjoint(sentence.words):
-            return True
-        return (speaker in self._people) != sentence.to_listener
 
 
 def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[Candidate]:
@@ -262,11 +229,6 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
     sample = index.turns.cosine_of(slice(None, None, 1 + len(index.turns) // MAX_SAMPLED), vector)
     total = float(sample.sum())
     return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _sentence(text: str) -> _Sentence:
-    return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))
 
 
 def odds_of(relevance: Sequence[float]) -> Numbers:

@@ -31,14 +31,7 @@ from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType, Rec
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
-from langgraph_engram.text.questions import (
-    ORDER,
-    AnswerType,
-    answer_type,
-    asks_for_assistant,
-    asks_for_earlier_state,
-    time_question,
-)
+from langgraph_engram.text.questions import ORDER, AnswerType, answer_type, asks_for_assistant, asks_for_earlier_state
 from langgraph_engram.text.statements import (
     PROFILE,
     expanded_stems,
@@ -70,8 +63,6 @@ ASKING_WORDS = frozenset(
 MOST_SELECTED = 8
 SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
-NOT_ABOUT = 0.5
-"""Factor of a candidate that mentions nobody of those the query names."""
 MAX_QUOTES = 3
 MAX_LISTED = 12
 OPENING_WORDS = 6
@@ -122,12 +113,11 @@ def select_lines(question: SelectLines) -> LineSelection:
 
 
 def select_records(question: SelectRecords) -> Selection:
-    """Return the numbers of the candidates that mention anything the query names, best first, at most eight."""
+    """Return the numbers of the candidates that mention most of what the query names, best first, at most eight."""
     needed = needed_stems(question.query, question.intent)
-    mentioned = [set(content_stems(_text(passage))) & needed for passage in question.candidates]
-    scores = _candidate_scores(question, needed, mentioned)
-    order = sorted((index for index, stems in enumerate(mentioned) if stems), key=lambda index: -scores[index])
-    return Selection(numbers=[index + 1 for index in order[:MOST_SELECTED]])
+    shared = [len(needed & set(content_stems(_text(passage)))) for passage in question.candidates]
+    numbers = (number for number, stems in enumerate(shared, start=1) if stems)
+    return Selection(numbers=sorted(numbers, key=lambda number: -shared[number - 1])[:MOST_SELECTED])
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -153,20 +143,6 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     times = set(content_stems(intent.time.text)) if intent.time else set()
     stems = set(content_stems(query))
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
-
-
-def _candidate_scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[str]]) -> list[float]:
-    """Return for each candidate its share of what is named, rare stems counting more, and of the best score."""
-    weight = {stem: 1 / (1 + sum(stem in stems for stems in mentioned)) for stem in needed}
-    whole = sum(weight.values()) or 1.0
-    best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
-    people = set(content_stems(" ".join(question.intent.speakers)))
-    scores: list[float] = []
-    for passage, stems in zip(question.candidates, mentioned, strict=True):
-        score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best
-        is_about = not people or not people.isdisjoint(content_stems(_text(passage)))
-        scores.append(score if is_about else NOT_ABOUT * score)
-    return scores
 
 
 def _mentioned(passages: Sequence[Evidence]) -> set[str]:
@@ -299,7 +275,7 @@ def _best_of_others(
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:
     """Return whether people ask of themselves what holds now: of nothing earlier, no time and no order."""
-    of_past = intent.time or asks_for_earlier_state(query) or time_question(query) or ORDER.search(query)
+    of_past = intent.time or asks_for_earlier_state(query) or ORDER.search(query)
     return speaks_of_self(query) and not of_past
 
 

@@ -152,9 +152,7 @@ def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | Non
     if public and not public.lstrip().startswith("-----BEGIN"):
         raise InvalidSetting("ENGRAM_JWT_PUBLIC_KEY is no PEM: give the text of the key, from -----BEGIN on")
     if find_spec("jwt") is None:
-        raise MissingExtra(
-            "JSON Web Tokens are configured, and PyJWT is not installed: pip install 'langgraph-engram[server]'"
-        )
+        raise MissingExtra("JSON Web Tokens need PyJWT: pip install 'langgraph-engram[server]'")
     return JsonWebTokens(
         key=secret or public,
         algorithms=SECRET_ALGORITHMS if secret else PUBLIC_KEY_ALGORITHMS,

@@ -4,9 +4,8 @@
   A run whose input does not fit is refused before it is made.
 - Clients edit or fork the state of a thread with JSON. It is validated against the annotations of the state, as the
   input of a graph is.
-- With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name, and
-  everything else as plain dicts. It loses that list when a graph is copied, which its server does for every run, to
-  give it the server's checkpointer (langgraph 1.2). Copies of a `TypedGraph` give the list to that checkpointer.
+- With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name. It
+  loses that list when its server copies a graph for a run (langgraph 1.2). Copies of a `TypedGraph` keep it.
 - The server returns of a run what the output schema names, and cuts the updates of each step down to it as well. Here
   they stay whole, so that a run can be watched.
 """
@@ -28,13 +27,7 @@ from typing_extensions import TypedDict
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidInput, NotAllowed, problems_in
 from langgraph_engram.graphs.checkpoints import checkpointed_types
-from langgraph_engram.integrations.identity import (
-    Principal,
-    ScopeOverrides,
-    principal_of,
-    resolve_sent,
-    scope_of_request,
-)
+from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of, resolve_sent
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Store
@@ -89,7 +82,7 @@ def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
             resolve_sent(context, (sent.get("config") or {}).get("configurable"))
         if inputs is not None and not sent.get("command") and sent.get("input") is not None:
             request = inputs.validate_python(sent["input"])["request"]
-            scope_of_request(request, context, server)
+            resolve_sent(request, context, server=server)
     except ValidationError as error:
         return f"the input does not fit ({problems_in(error)}): see the graph's input schema"
     except InvalidInput as error:
@@ -116,20 +109,13 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             else:
                 yield event
 
-    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """Write into the state of a thread, if every value fits it."""
-        return super().bulk_update_state(config, self._typed(supersteps))
-
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Write into the state of a thread, as `bulk_update_state`."""
-        return await super().abulk_update_state(config, self._typed(supersteps))
-
-    def _typed(self, supersteps: Sequence[Sequence[StateUpdate]]) -> list[list[StateUpdate]]:
-        """Return updates with values of the types that the state names; a server passes plain tuples too."""
+        """Write into the state of a thread, if every value fits it; a server passes plain tuples too."""
         state = TypeAdapter(self.builder.state_schema)
-        return [[_typed(StateUpdate(*update), state) for update in step] for step in supersteps]
+        typed = [[_typed(StateUpdate(*update), state) for update in step] for step in supersteps]
+        return await super().abulk_update_state(config, typed)
 
 
 def with_typed_state(graph: Graph) -> Graph:

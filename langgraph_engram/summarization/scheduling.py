@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
 
-from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -112,8 +111,8 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
 
 def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    covered = set(record_links(index).narrated[0].tolist())
-    return [own for own in active_in(index, session_id) if index.records.position(own.record_id) not in covered]
+    covered = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
+    return [own for own in active_in(index, session_id) if own.record_id not in covered]
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:

@@ -92,33 +92,6 @@ USER_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Queries for the user's own words, whatever else they say."""
-ELAPSED = r"(?:many\s+(?:day|week|month|year)s?|long|much\s+time)"
-THE_DAY = r"(?:the\s+(?:day|date|time|moment)\s+(?:that\s+|when\s+|of\s+)?)?"
-QUERY_END = r"[\s?.!]*$"
-BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")
-WHICH_FIRST = re.compile(
-    r"^\W*(?:which|what|who)\b(?P<shared>[^,:?]*?)\b(?:first|earlier|earliest|"
-    rf"last|later|latest|(?:most|more)\s+recently)\b(?P<more>[^,:?]*)[,:]\s*(?P<first>.+?),?\s+or\s+(?P<second>.+?){QUERY_END}",
-    re.IGNORECASE,
-)
-"""Queries that name two things and ask which came first or last."""
-TIME_BETWEEN = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\bhow\s+{ELAPSED}\b.*?\bbetween\s+{THE_DAY}(?P<first>.+?)\s+and\s+{THE_DAY}(?P<second>.+?){QUERY_END}",
-        rf"\bhow\s+{ELAPSED}\s+(?:before|after)\s+{THE_DAY}(?P<first>.+?)\s+(?:did|was|were)\s+(?P<second>.+?){QUERY_END}",
-    )
-)
-"""Queries for the time between two things."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeQuestion:
-    """Two things whose times a query compares."""
-
-    parts: tuple[str, str]
-    shared: str = ""
-    """What the query says of both."""
 
 
 def answer_type(query: str) -> AnswerType:
@@ -135,15 +108,6 @@ def asks_for_earlier_state(query: str) -> bool:
 def asks_for_assistant(query: str) -> bool:
     """Return whether a query asks for what the assistant said."""
     return not USER_WORDS.search(query) and any(cue.search(query) for cue in ASSISTANT_CUES)
-
-
-def time_question(query: str) -> TimeQuestion | None:
-    """Return the two things whose times a query compares; None where it compares none, or its words do not say so."""
-    query = BRACKETS.sub("", query)
-    if choice := WHICH_FIRST.search(query):
-        return TimeQuestion((choice["first"], choice["second"]), f"{choice['shared']} {choice['more']}".strip())
-    between = next((match for pattern in TIME_BETWEEN if (match := pattern.search(query))), None)
-    return TimeQuestion((between["first"], between["second"])) if between else None
 
 
 QUESTION_WORDS = frozenset(

@@ -212,11 +212,6 @@ def speaks_to_listener(text: str) -> bool:
     return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
 
 
-def addresses_listener(text: str) -> bool:
-    """Return whether a text speaks in the second person."""
-    return SECOND_PERSON.search(text) is not None
-
-
 def mentions_speaker(text: str) -> bool:
     """Return whether a text, a question too, mentions something of its speaker's own: "a strap for my camera"."""
     return OWN_THING.search(text) is not None

@@ -204,9 +204,9 @@ Memory(sys.argv[1], "rules", encoder="hashing").export(sys.argv[2], everyone=Tru
 """
 
 
-@pytest.mark.parametrize(("name", "fix"), [("all.jsonl", True), ("all.jsonl.gz", False)])
-def test_what_a_killed_export_left_says_so_and_is_replaced_or_removed(tmp_path, name, fix):
-    """By its name, when it is loaded, and by `doctor`; the last whole one stays."""
+@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
+def test_what_a_killed_export_left_says_so_and_is_replaced(tmp_path, name):
+    """By its name, and when it is loaded; the last whole one stays."""
     store, file, left = tmp_path / "store", tmp_path / name, tmp_path / f"{name}.unfinished"
     with open_memory(store) as memory:
         remember(memory, sessions=(1,))
@@ -216,15 +216,10 @@ def test_what_a_killed_export_left_says_so_and_is_replaced_or_removed(tmp_path, 
 
     with open_memory(store) as memory:
         assert (killed.returncode, left.exists(), file.read_bytes()) == (9, True, whole)
-        assert [(found.check, found.ids) for found in memory.doctor().findings] == [("unfinished export", [str(left)])]
         with pytest.raises(UnreadableFile, match="did not reach its end"):
             memory.load(left)
-        if fix:
-            assert memory.doctor(fix=True).is_sound
-        else:
-            memory.export(file, everyone=True)
-        assert (memory.doctor().findings, left.exists(), file.read_bytes()) == ([], False, whole)
-    assert not list(store.glob(".engram.exporting-*"))
+        memory.export(file, everyone=True)
+        assert (left.exists(), file.read_bytes()) == (False, whole)
 
 
 def test_memories_may_become_another_users(memory, other, tmp_path):

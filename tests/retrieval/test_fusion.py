@@ -5,8 +5,8 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.fusion import Fusion, group_records, interleave
-from langgraph_engram.retrieval.passages import Candidate, format_passage
+from langgraph_engram.retrieval.fusion import Fusion, group_records
+from langgraph_engram.retrieval.passages import format_passage
 from langgraph_engram.retrieval.scoring import RouteScores
 
 
@@ -177,17 +177,6 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
     assert {(candidate.kind, candidate.position, candidate.joined) for candidate in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
     }  # fmt: skip
-
-
-def test_rankings_take_turns_and_nothing_comes_twice():
-    """A turn that is shown with another's passage has had its turn."""
-    first = [Candidate("record", 1, 0.9, joined=(2,)), Candidate("record", 3, 0.5)]
-    second = [Candidate("record", 2, 0.8), Candidate("turn", 1, 0.7)]
-
-    found = list(interleave([iter(first), iter(second)]))
-
-    assert [(candidate.kind, candidate.position) for candidate in found] == [("record", 1), ("turn", 1), ("record", 3)]
-    assert list(interleave([])) == []
 
 
 @pytest.fixture

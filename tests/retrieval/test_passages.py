@@ -5,15 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import (
-    CUT,
-    complete_again,
-    excerpt,
-    join_contents,
-    with_excerpt,
-    with_replies,
-    without_cuts,
-)
+from langgraph_engram.retrieval.passages import CUT, excerpt, join_contents, with_excerpt, with_replies, without_cuts
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.text.markdown import MAX_OPENING
@@ -152,15 +144,6 @@ def found(passage, record):
         return with_excerpt(whole, {word: 1.0})
 
     return find
-
-
-def test_an_excerpt_that_is_found_again_is_completed(found, passage):
-    """In its place, as far as there is room; what is found no more stays cut."""
-    pool = [found("tar"), passage("other")]
-
-    assert [shown.text for shown in complete_again(pool, [found("moon")], 1000)] == [PASSAGE, pool[1].text]
-    assert complete_again(pool, [found("moon")], 10) == pool
-    assert complete_again(pool, [passage("new")], 1000) == pool
 
 
 def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):

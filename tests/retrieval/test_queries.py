@@ -1,4 +1,4 @@
-"""A query is truncated, becomes constraints, and is split where it compares two things."""
+"""A query is truncated, and becomes constraints."""
 
 from datetime import UTC, datetime
 
@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.queries import (
     MAX_CHARACTERS,
-    MAX_WORD,
     asking_speakers,
     make_intent,
-    part_intents,
     truncate_query,
     truncation_notes,
 )
-from langgraph_engram.schema import Intent
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -74,36 +71,16 @@ def test_what_we_do_and_what_i_should_do_anybody_may_have_said(query, speakers):
 
 @given(st.text(alphabet="ab \n", min_size=201, max_size=400))
 def test_little_is_left_out(end):
-    """It is where the query begins, and no more is left out than one word and the white space before it."""
+    """It is where the query begins, and nothing before the last character that is read is left out."""
     query = "why " * ((MAX_CHARACTERS - 200) // 4) + end
 
     read = truncate_query(query)
 
     assert query.startswith(read)
-    assert len(query[len(read) : MAX_CHARACTERS].split()) <= 1
-    assert len(query[len(read) : MAX_CHARACTERS].strip()) <= MAX_WORD
+    assert not query[len(read) : MAX_CHARACTERS].strip()
 
 
 def test_only_a_truncation_is_noted():
     """A query that is read whole has no note."""
     assert truncation_notes("Where?") == []
     assert truncation_notes("a b " * 10_000) == ["only the first 19,999 of the question's 40,000 characters were read"]
-
-
-def asking(query: str) -> Intent:
-    """Make the intent of a query about Ana."""
-    return Intent(query=query, anchor=query, keywords=["Miso", "race"], speakers=["Ana"])
-
-
-def test_each_part_has_an_intent_of_its_own():
-    """A short part is searched for with what the query says of both."""
-    first, second = part_intents(asking("Which came home first, Miso or the winner of the harbour race?"))
-
-    assert (first.anchor, first.keywords, first.speakers) == ("Miso came home", ["Miso"], ["Ana"])
-    assert (second.anchor, second.keywords) == ("the winner of the harbour race", ["race"])
-
-
-def test_one_thing_is_searched_for_as_it_is():
-    """A time from now has one part."""
-    assert part_intents(asking("How many days ago did I meet Miso?")) == []
-    assert part_intents(asking("Where is Miso?")) == []

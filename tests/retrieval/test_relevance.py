@@ -91,7 +91,7 @@ def test_little_is_shown_of_what_somebody_else_said(keep, turn, record, retrieve
     assert min(of_ana, everything) > 2 * DOUBTFUL_TOKENS
 
 
-ASKED = {"text": "Did you enjoy camping by the lake?", "speaker": "Ben"}
+SAID = {"text": "I enjoyed camping by the lake.", "speaker": "Ben"}
 TOLD = {"text": "Ben went camping by the lake.", "speaker": "Ana"}
 EXPLAINED = {"text": "Enjoy camping by the lake.", "speaker": "Assistant", "role": "assistant"}
 
@@ -99,15 +99,15 @@ EXPLAINED = {"text": "Enjoy camping by the lake.", "speaker": "Assistant", "role
 @pytest.mark.parametrize(
     ("said", "person", "is_own", "is_rival"),
     [
-        (ASKED, "Ben", False, True),
-        (ASKED, "Ana", True, False),
-        (ASKED, "anybody", True, False),
+        (SAID, "Ben", True, False),
+        (SAID, "Ana", False, True),
+        (SAID, "anybody", True, False),
         (TOLD, "Ben", True, False),
         (EXPLAINED, "Ana", False, False),
     ],
 )
 def test_what_is_said_of_somebody_counts_for_them(keep, turn, features_of, said, person, is_own, is_rival):
-    """Words to a listener are about the listener, a name is spoken of by anybody, and an assistant is no rival.
+    """What somebody says is about them, a name is spoken of by anybody, and an assistant is no rival.
 
     What is said of another where somebody's camping is asked for is a reason for doubt.
     """

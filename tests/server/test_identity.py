@@ -6,7 +6,7 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from langgraph_engram.errors import NotAllowed
-from langgraph_engram.integrations.identity import ScopeOverrides, scope_of_request
+from langgraph_engram.integrations.identity import ScopeOverrides, resolve_sent
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import served_graphs
 from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
@@ -18,8 +18,8 @@ from langgraph_engram.server.served_graphs import ScopedStore, require_own_scope
 )
 def test_the_server_comes_first_then_the_request_then_the_context(server, expected):
     """A later source never overrides an earlier one."""
-    assert scope_of_request({"user_id": "eve"}, {"user_id": "ben", "tenant": "acme"}, server) == expected
-    assert scope_of_request({"user_id": None}, {"user_id": "ana"}, server) == Scope(user_id="ana")
+    assert resolve_sent({"user_id": "eve"}, {"user_id": "ben", "tenant": "acme"}, server=server) == expected
+    assert resolve_sent({"user_id": None}, {"user_id": "ana"}, server=server) == Scope(user_id="ana")
 
 
 @pytest.mark.parametrize("server", [None, ServerInfo(assistant_id="", graph_id="", user=None)])

@@ -159,7 +159,6 @@ def test_signing_in_and_out(memory):
     asked = client.get("/memory/profile")
     form = {"form_token": FORM_TOKEN.search(asked.text)[1]}
     wrong = client.post("/memory/sign-in", data={**form, "token": "guessed"})
-    long = client.post("/memory/sign-in", data={**form, "token": "a" * 5_000})
     signed = client.post("/memory/sign-in", data={**form, "token": "of-ana"}, follow_redirects=False)
     inside = client.get(signed.headers["location"])
     client.post("/memory/sign-out", data=form)
@@ -167,7 +166,6 @@ def test_signing_in_and_out(memory):
 
     assert (asked.status_code, wrong.status_code, signed.status_code) == (401, 401, 303)
     assert "not known" in wrong.text
-    assert (long.status_code, "too long" in long.text) == (401, True)
     assert signed.headers["location"] == "/memory"
     kept = signed.headers["set-cookie"]
     assert all(part in kept for part in ("engram_token=of-ana", "HttpOnly", "Path=/memory", "SameSite=lax"))

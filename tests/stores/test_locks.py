@@ -46,9 +46,9 @@ def test_a_thread_may_take_its_lock_again():
     locks = ScopeLocks()
 
     with locks.writing(ANA), locks.writing(ANA):
-        assert len(locks) == 1
+        assert len(locks._locks) == 1
 
-    assert len(locks) == 0
+    assert len(locks._locks) == 0
 
 
 def test_all_who_open_a_folder_share_its_locks(tmp_path, encoder):

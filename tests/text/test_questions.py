@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.text.questions import TimeQuestion, answer_type, asks_for_assistant, read_cues, time_question
+from langgraph_engram.text.questions import answer_type, asks_for_assistant, read_cues
 
 
 @pytest.mark.parametrize(
@@ -51,30 +51,6 @@ def test_the_question_words_show_the_type(query, expected):
 def test_what_the_assistant_said_is_asked_for(query, asked):
     """By what it did, or an earlier conversation with it; not by requests, and one's own and other people's words."""
     assert asks_for_assistant(query) is asked
-
-
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("Which came first, the race or the wedding?", TimeQuestion(("the race", "the wedding"), "came")),
-        ("Which bus did I use most recently, the 12 or the 40?", TimeQuestion(("the 12", "the 40"), "bus did I use")),
-        ("Who graduated earlier: Runa or Ben?", TimeQuestion(("Runa", "Ben"), "graduated")),
-        (
-            "How many days passed between the day I ran the race and the day of the wedding?",
-            TimeQuestion(("I ran the race", "the wedding")),
-        ),
-        ("How many weeks before the wedding did I run the race?", TimeQuestion(("the wedding", "I run the race"))),
-        ("How long was it between the race (in Oslo) and the wedding?", TimeQuestion(("the race", "the wedding"))),
-        ("When did I run the race?", None),
-        ("How many days ago did I run the race?", None),
-        ("Who came first in the race?", None),
-        ("", None),
-        ("?", None),
-    ],
-)
-def test_what_is_compared_is_read_off_a_query(query, asked):
-    """The two parts, and what is said of both; one time, or a choice without an order, compares nothing."""
-    assert time_question(query) == asked
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,7 @@ from langgraph_engram.server.inspector.visit import (
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
 
-MAX_COOKIE = 3_800
-"""Characters that a browser keeps in one cookie, less its name and attributes."""
 UNKNOWN_TOKEN = "This token is not known, or no longer valid."
-LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
 MODES = {"recall": "Answer", "search": "Evidence only"}
 PAGE_TURNS = 100
 SELECTING = {**MODES, "select": "What bears on a message"}
@@ -204,11 +201,8 @@ def show_sign_in(visit: Visit) -> Response:
 def sign_in(visit: Visit) -> Response:
     """Let the browser keep a token that is known, and show the timeline."""
     token = visit.sent("token").strip()
-    problem = UNKNOWN_TOKEN if visit.credentials.principal(token) is None else ""
-    if len(quote(token)) > MAX_COOKIE:
-        problem = LONG_TOKEN
-    if problem:
-        return visit.page("sign_in.html", 401, problem=problem)
+    if visit.credentials.principal(token) is None:
+        return visit.page("sign_in.html", 401, problem=UNKNOWN_TOKEN)
     response = Response(status_code=303, headers={"location": visit.base})
     visit.set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
     return response

@@ -46,7 +46,11 @@ class Filter:
         """Return whether an item that is in some states is listed."""
         if self.kind not in ("", kind_of(item)) or (self.status and self.status not in states):
             return False
-        searched = _searched_text(item).casefold()
+        if isinstance(item, Synthesis):
+            said = [item.text]
+        else:
+            said = [item.content, item.reason, item.purpose, item.location, item.time_text, *item.keywords]
+        searched = " ".join(said).casefold()
         return all(word in searched for word in self.text.casefold().split())
 
 
@@ -122,24 +126,14 @@ def part_of(items: Sequence[Listed], number: int, size: int) -> tuple[Sequence[L
     return items[(number - 1) * size : number * size], number, pages
 
 
-def _searched_text(item: Item) -> str:
-    if isinstance(item, Synthesis):
-        return item.text
-    return " ".join([item.content, item.reason, item.purpose, item.location, item.time_text, *item.keywords])
-
-
 def _sessions(turns: Iterable[Turn]) -> dict[str, SessionView]:
     """Return each session with its length and its beginning."""
     by_session: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         by_session[turn.session_id].append(turn)
     times = {name: filter(None, (turn.said_at for turn in said)) for name, said in by_session.items()}
-    starts = {name: min(moments, key=_seconds, default=None) for name, moments in times.items()}
+    starts = {name: min(moments, key=datetime.timestamp, default=None) for name, moments in times.items()}
     return {name: SessionView(name, len(said), starts[name]) for name, said in by_session.items()}
-
-
-def _seconds(moment: datetime | None) -> float:
-    return epoch_seconds(moment, -inf)
 
 
 def _entries(
@@ -154,7 +148,7 @@ def _entries(
 
     def start_of(entry: _Entry) -> tuple[float, str]:
         view = sessions.get(entry.session_id)
-        return _seconds(view.started_at if view else None), entry.session_id
+        return epoch_seconds(view.started_at if view else None, -inf), entry.session_id
 
     entries.sort(key=_place)
     return sorted(entries, key=start_of, reverse=True)
