@@ -81,21 +81,6 @@ def test_dimmem_reads_longmemeval_in_its_own_way(write):
     assert "laid out, and what is asked for once" in asked[0].render()[0].text
 
 
-@pytest.mark.parametrize("name", ["dimmem", "structmem", "hymem"])
-def test_what_a_model_writes_is_taken(write, name):
-    """However little it is: no paper labels sentences in place of what its model wrote."""
-    said = [{"speaker": "Ana", "text": f"I planted tree {number} behind our house."} for number in range(9)]
-
-    def first_alone(question):
-        answer = by_rule(question)
-        del getattr(answer, "records", getattr(answer, "sentences", []))[1:]
-        return answer
-
-    _, asked = write(preset(name), said, answer=first_alone)
-
-    assert asked_about(asked, "LabelSentences") == []
-
-
 def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
     """Nobody in it is an assistant."""
     said = [{"speaker": speaker, "text": f"I planted tree {n}."} for n in range(3) for speaker in ("Ana", "Ben")]

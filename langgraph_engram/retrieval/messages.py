@@ -224,9 +224,9 @@ def make_offer(statements: Statements) -> Offer:
     index = statements.index
     said = statements.said()
     settled = said[said < len(index.records) // RENEWED * RENEWED]
-    narrated = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
-    noted = sum(index.records.items[position].record_id in narrated for position in said.tolist())
-    is_noted = bool(len(said)) and noted >= NOTED * len(said)
+    noted = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
+    covered = np.isin(said, [index.records.position(record_id) for record_id in noted if record_id in index.records])
+    is_noted = bool(len(said)) and float(covered.mean()) >= NOTED
     fixed_tokens, near_tokens = NOTED_TOKENS if is_noted else (FIXED_TOKENS, NEAR_TOKENS)
     worth = index.records.significance[settled] - WORTH * _tokens(index, settled)
     fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
