@@ -51,9 +51,8 @@ LEAST_SORT = 0.5
 
 
 def truncate_query(query: str) -> str:
-    """Return a query as far as it is read, to the end of a word where it has several."""
-    cut = query[: MAX_CHARACTERS + 1]
-    return query if len(query) <= MAX_CHARACTERS else (cut.rsplit(None, 1)[0] if cut.split()[1:] else cut[:-1])
+    """Return a query as far as it is read."""
+    return query if len(query) <= MAX_CHARACTERS else query[:MAX_CHARACTERS].rstrip()
 
 
 def truncation_notes(query: str) -> list[str]:
