@@ -166,7 +166,7 @@ def test_a_question_too_long_to_be_read_is_noted(memory, ask):
     recollection = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
 
     assert recollection.query == ("Where does Jonas live? " * 900)[: len(recollection.query)]
-    assert recollection.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
+    assert recollection.notes[0] == "only the first 20,000 of the question's 20,699 characters were read"
     assert recollection.missing in ([], ["jonas"])
 
 
