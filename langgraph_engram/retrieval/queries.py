@@ -20,6 +20,9 @@ from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
 UNPARSED_NOTE = "the query could not be analysed, so its words alone are searched for"
+MAX_WORD = 100
+"""Characters of the longest word that is left out where a query is cut."""
+LAST_BREAK = re.compile(r"\s\S*\Z")
 MAX_CHARACTERS = 20_000
 """Characters of a query that are read."""
 OF_ASKER = re.compile(
@@ -51,8 +54,11 @@ LEAST_SORT = 0.5
 
 
 def truncate_query(query: str) -> str:
-    """Return a query as far as it is read."""
-    return query if len(query) <= MAX_CHARACTERS else query[:MAX_CHARACTERS].rstrip()
+    """Return a query as far as it is read: whole, or up to the end of the last word that fits."""
+    if len(query) <= MAX_CHARACTERS:
+        return query
+    last = LAST_BREAK.search(query, MAX_CHARACTERS - MAX_WORD, MAX_CHARACTERS + 1)
+    return query[: last.start() if last else MAX_CHARACTERS].rstrip()
 
 
 def truncation_notes(query: str) -> list[str]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.queries import (
     MAX_CHARACTERS,
+    MAX_WORD,
     asking_speakers,
     make_intent,
     truncate_query,
@@ -71,13 +72,14 @@ def test_what_we_do_and_what_i_should_do_anybody_may_have_said(query, speakers):
 
 @given(st.text(alphabet="ab \n", min_size=201, max_size=400))
 def test_little_is_left_out(end):
-    """It is where the query begins, and nothing before the last character that is read is left out."""
+    """It is where the query begins, and no more is left out than one word and the white space before it."""
     query = "why " * ((MAX_CHARACTERS - 200) // 4) + end
 
     read = truncate_query(query)
 
     assert query.startswith(read)
-    assert not query[len(read) : MAX_CHARACTERS].strip()
+    assert len(query[len(read) : MAX_CHARACTERS].split()) <= 1
+    assert len(query[len(read) : MAX_CHARACTERS].strip()) <= MAX_WORD
 
 
 def test_only_a_truncation_is_noted():
