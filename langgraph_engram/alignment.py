@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 
-from langgraph_engram.branches import followed_turns, linked_turns, said_in, with_turns
+from langgraph_engram.branches import followed_turns, linked_turns, said_in
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
@@ -82,8 +82,10 @@ def followed_by_run(sessions: Mapping[str, RememberRequest], index: ScopeIndex) 
 def turns_of_run(
     run_id: str, sessions: Mapping[str, RememberRequest], index: ScopeIndex, pending: Sequence[PendingTask]
 ) -> list[list[Turn]]:
-    """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new."""
-    index = with_turns(index, followed_by_run(sessions, index))
+    """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new.
+
+    In `index`, what `followed_by_run` returns stands as it does from now on.
+    """
     begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
     return [[*begun[name], *new_turns(sent, name, index, begun[name])] for name, sent in sessions.items()]
 
@@ -99,7 +101,7 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     session does not hold it yet. A run that was cut off goes on as if the session still ended with what it had `begun`.
     A message that is stored with another text is a turn of its own, which takes the place of the stored one.
     """
-    whole = sorted(index.turns.in_session(session_id), key=lambda turn: turn.seq)
+    whole = index.session_turns(session_id, withdrawn=True)
     stored = [turn for turn in whole if turn.withdrawn is None]
     edits = _edits(request, whole)
     if not edits and _is_known_span(stored, request.messages):

@@ -6,6 +6,7 @@ way from a root to one of them. A turn that the thread lacks was edited where th
 message, removed where it stands on that way, and abandoned where it does not (docs/decisions/0026).
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -50,12 +51,10 @@ def followed_turns(
 
 def changes_of(index: ScopeIndex, session_id: str, thread: Thread) -> dict[str, str]:
     """Return what the way of a thread has changed of what was said on it, for its state to carry: `Thread.changed`."""
-    versions: dict[str | None, set[str]] = {}
-    for turn in index.turns.in_session(session_id):
-        versions.setdefault(turn.external_id, set()).add(version_of(turn))
+    versions = Counter(turn.external_id for turn in index.turns.in_session(session_id))
     present = {message.external_id: message for message in thread.messages}
-    edited = {name: version_of(said) for name, said in present.items() if name and len(versions.get(name, ())) > 1}
-    removed = [name for name in thread.held or () if name in versions]
+    edited = {name: version_of(said) for name, said in present.items() if name and versions[name] > 1}
+    removed = [name for name in thread.held or () if versions[name]]
     past = thread.changed | dict.fromkeys(removed, REMOVED)
     return {name: version for name, version in past.items() if name not in present} | edited
 
@@ -73,7 +72,7 @@ def with_turns(index: ScopeIndex, turns: Sequence[Turn]) -> ScopeIndex:
 
 def linked_turns(turns: Sequence[Turn], index: ScopeIndex, session_id: str, thread: Thread | None) -> list[Turn]:
     """Return new turns of a session as parts of its thread: an edit in place of the text before, others at the end."""
-    first = {turn.external_id: turn for turn in reversed(_in_order(index, session_id)) if turn.graph}
+    first = {turn.external_id: turn for turn in reversed(index.session_turns(session_id, withdrawn=True)) if turn.graph}
     last = next(filter(None, _tips(index, session_id, thread)), None) if thread else None
     linked: list[Turn] = []
     for turn in turns:
@@ -92,10 +91,6 @@ def way_to(index: ScopeIndex, turn_id: str) -> Iterator[Turn]:
     while turn := index.turns.get(turn_id):
         yield turn
         turn_id = turn.after
-
-
-def _in_order(index: ScopeIndex, session_id: str) -> list[Turn]:
-    return sorted(index.turns.in_session(session_id), key=lambda turn: turn.seq)
 
 
 def _tips(index: ScopeIndex, session_id: str, thread: Thread) -> list[Turn | None]:
@@ -124,7 +119,11 @@ def _of_lacking(index: ScopeIndex, session_id: str, thread: Thread, known: Colle
         return {}
     way = [turn for tip in tips for turn in way_to(index, tip.turn_id)]
     on_way = {turn.external_id for turn in way}
-    own = [turn for turn in _in_order(index, session_id) if turn.graph == thread.graph and turn.turn_id not in known]
+    own = [
+        turn
+        for turn in index.session_turns(session_id, withdrawn=True)
+        if turn.graph == thread.graph and turn.turn_id not in known
+    ]
     left = {turn.turn_id for turn in own if turn.withdrawn is None and turn.external_id not in on_way}
     reasons: Reasons = dict.fromkeys(left - _past_of_copies(index, session_id) if left else (), "abandoned")
     copied = [turn for turn in way if turn.session_id != session_id and turn.withdrawn == "abandoned"]

@@ -19,8 +19,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
-from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
-from langgraph_engram.branches import followed_turns
+from langgraph_engram.alignment import followed_by_run, join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns, with_turns
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
@@ -266,7 +266,9 @@ class WriteRunner:
         reason = f"{error}; what was said is in {place} (process {os.getpid()} on {gethostname()}) alone: retry there, "
         sessions = requests_by_session(state.values["request"])
         with self.store.committing(scope), suppress(EncoderUnavailable):
-            received = turns_of_run(run_id, sessions, self.store.index(scope), self.store.pending_tasks(scope))
+            index, pending = self.store.index(scope), self.store.pending_tasks(scope)
+            followed = followed_by_run(sessions, index)
+            received = turns_of_run(run_id, sessions, with_turns(index, followed), pending)
             unstored = [(turns, f"{reason}or send it again") for turns in received]
             self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 

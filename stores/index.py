@@ -184,10 +184,10 @@ class ScopeIndex:
         own = sum(self.of_kind(kind).nbytes for kind in SEARCHABLE)
         return own + unsearched + (self.view[1].nbytes if self.view else 0)
 
-    def session_turns(self, session_id: str) -> list[Turn]:
-        """Return the turns of a session that its thread holds, in its order."""
-        held = (turn for turn in self.turns.in_session(session_id) if turn.withdrawn is None)
-        return sorted(held, key=lambda turn: turn.seq)
+    def session_turns(self, session_id: str, *, withdrawn: bool = False) -> list[Turn]:
+        """Return the turns of a session that its thread holds, in its order; with `withdrawn`, the others as well."""
+        turns = (turn for turn in self.turns.in_session(session_id) if withdrawn or turn.withdrawn is None)
+        return sorted(turns, key=lambda turn: turn.seq)
 
     def session_events(self, session_id: str) -> list[Event]:
         """Return the events of a session, in its order."""
@@ -215,7 +215,7 @@ class ScopeIndex:
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
 
         Turns and records mentioned by then are part of it, and so are those of unknown time, but for turns that their
-        threads no longer held, and what rests on them alone (docs/decisions/0019). A record is active if what
+        threads no longer held, and what rests on them alone (docs/decisions/0026). A record is active if what
         superseded it was not known. Events, boundaries and syntheses count if they were complete; an event without some
         of its turns keeps the others, and no title. Nothing is ever overwritten in a store, so that all of it is there.
         """

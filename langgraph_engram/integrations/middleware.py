@@ -225,9 +225,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         if self._keep == "none" or not (thread := _thread_of(state, held)):
             return {}
         self._remember([], thread, runtime, scope)
-        session_id = thread_of(runtime) or ""
-        changed = changes_of(self._memory.store.index(scope), session_id, thread)
-        for turn in self._memory.store.index(scope).turns.in_session(session_id) if self._forgets_removed else ():
+        index, session_id = self._memory.store.index(scope), thread_of(runtime) or ""
+        changed = changes_of(index, session_id, thread)
+        for turn in index.turns.in_session(session_id) if self._forgets_removed else ():
             if turn.withdrawn == "removed":
                 self._memory.forget(turn_id=turn.turn_id, **dict(scope))
         return {"engram_changed": changed} if changed != thread.changed else {}

@@ -64,7 +64,7 @@ def show_timeline(visit: Visit) -> Response:
 def show_conversation(visit: Visit) -> Response:
     """Show the turns of one session, with where its events begin."""
     index, session_id, position = visit.index, visit.sent("session"), visit.number("at", -1)
-    turns = sorted(index.turns.in_session(session_id), key=lambda turn: turn.seq)
+    turns = index.session_turns(session_id, withdrawn=True)
     if not turns:
         raise InvalidInput(f"unknown session {session_id!r}")
     number = visit.number("page") if position < 0 else 1 + sum(turn.seq < position for turn in turns) // PAGE_TURNS
