@@ -1,11 +1,12 @@
 """Sum up a write run as the receipt that its caller gets."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from langgraph_engram.pending import tasks_to_do
 from langgraph_engram.results import Receipt, total
+from langgraph_engram.schema import PendingTask
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
 
@@ -23,12 +24,12 @@ class ReportRun:
         """Return the receipt."""
         tasks = self.store.pending_tasks(state["request"].scope) if state["known_turns"] else []
         left = [task for task in tasks_to_do(tasks) if task.session_id in state["session_ids"]]
-        return {"receipt": receipt_of(cast(WriteState, {**state, "failures": [*state["failures"], *left]}))}
+        return {"receipt": receipt_of(state, left)}
 
 
-def receipt_of(state: WriteState) -> Receipt:
-    """Return the receipt of what a run did and left."""
-    records, failures, filtered = state["records"], state["failures"], state["filtered"]
+def receipt_of(state: WriteState, left: Sequence[PendingTask] = ()) -> Receipt:
+    """Return the receipt of what a run did, and of what it and others left."""
+    records, failures, filtered = state["records"], [*state["failures"], *left], state["filtered"]
     why = Counter(turn.withdrawn for turn in state["followed"])
     return Receipt(
         run_id=state["run_id"],
