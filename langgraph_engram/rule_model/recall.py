@@ -27,19 +27,12 @@ from langgraph_engram.prompts.rendering import (
 from langgraph_engram.prompts.select_lines import MOST_NAMED, LineSelection, SelectLines
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.schema import Dimension, Evidence, Intent, MemoryType, Record, Turn
+from langgraph_engram.schema import Dimension, Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
 from langgraph_engram.text.questions import ORDER, AnswerType, answer_type, asks_for_assistant, asks_for_earlier_state
-from langgraph_engram.text.statements import (
-    PROFILE,
-    expanded_stems,
-    is_question,
-    location_of,
-    own_words,
-    speaks_of_self,
-)
+from langgraph_engram.text.statements import expanded_stems, is_question, location_of, own_words, speaks_of_self
 from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
 
 DIMENSIONS: Mapping[AnswerType, Dimension] = {
@@ -47,7 +40,6 @@ DIMENSIONS: Mapping[AnswerType, Dimension] = {
 }  # fmt: skip
 """The dimension that holds answers of a type."""
 PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
-EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
 NUMBERED = re.compile(r"(\d+): (.*)", re.DOTALL)
 MIN_SHARED = 2
 """Content stems that a line shares with a message where a rule names it."""
@@ -89,7 +81,6 @@ def parse_intent(question: ParseIntent) -> ParsedIntent:
     constraint = parse_constraint(query, question.now)
     return ParsedIntent(
         anchor=query.strip(),
-        target_types=_types(query, dimension),
         keywords=_keywords(query),
         time=constraint.text if constraint else "",
         location="" if dimension == "location" else _location(query, question.speakers),
@@ -154,14 +145,6 @@ def _mentioned(passages: Sequence[Evidence]) -> set[str]:
 
 def _text(passage: Evidence) -> str:
     return passage.record.content if passage.record else passage.text
-
-
-def _types(query: str, dimension: Dimension) -> list[MemoryType]:
-    if dimension == "time":
-        return ["episodic"]
-    if PROFILE.search(query):
-        return ["profile", "fact"]
-    return ["episodic", "fact"] if EPISODIC.search(query) else []
 
 
 def _keywords(query: str) -> list[str]:
