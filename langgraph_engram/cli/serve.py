@@ -24,6 +24,7 @@ GRAPHS = {
     "remember": "Remember messages as events, records, boundaries and syntheses, for one user.",
     "recall": "Answer a question from one user's memory, with evidence.",
     "agent": "Chat with an agent that remembers one user from conversation to conversation.",
+    "improve": "Have the model read what was written without one, for a budget of tokens.",
 }
 """What is served, by its name in `langgraph_engram.server`."""
 CONFIGURATION: dict[str, Any] = {

@@ -5,6 +5,6 @@ from `ENGRAM_TOKENS` and `ENGRAM_JWT_*` (see `credentials`). The graphs are comp
 adds its own.
 """
 
-from langgraph_engram.server.factory import agent, recall, remember
+from langgraph_engram.server.factory import agent, improve, recall, remember
 
-__all__ = ["agent", "recall", "remember"]
+__all__ = ["agent", "improve", "recall", "remember"]

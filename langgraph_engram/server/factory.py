@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from langgraph_engram.graphs.write import WriteGraph
     from langgraph_engram.integrations.agent import Agent
     from langgraph_engram.memory import Memory
+    from langgraph_engram.server.improving import ImproveGraph
     from langgraph_engram.stores.base import Store
 
 Part = TypeVar("Part")
@@ -72,6 +73,14 @@ def agent_graph() -> "Agent":
     return build_agent(memory())
 
 
+@opened_once
+def improve_graph() -> "ImproveGraph":
+    """Return the graph that improves memories."""
+    from langgraph_engram.server.improving import build_improve_graph
+
+    return build_improve_graph(memory())
+
+
 async def remember() -> "WriteGraph":
     """Return the write graph."""
     return (await asyncio.to_thread(graphs))[0]
@@ -85,3 +94,8 @@ async def recall() -> "ReadGraph":
 async def agent() -> "Agent":
     """Return the chat agent with memory."""
     return await asyncio.to_thread(agent_graph)
+
+
+async def improve() -> "ImproveGraph":
+    """Return the graph that spends a budget on what was written free."""
+    return await asyncio.to_thread(improve_graph)

@@ -65,8 +65,8 @@ INPUTS: Mapping[str, TypeAdapter[Any]] = {
     str(uuid5(DEFAULT_ASSISTANTS, "remember")): TypeAdapter(ServedWriteInput),
     str(uuid5(DEFAULT_ASSISTANTS, "recall")): TypeAdapter(ServedReadInput),
 }
-AGENT = str(uuid5(DEFAULT_ASSISTANTS, "agent"))
-"""The default assistant of the agent, whose memory each run names."""
+NAMED_BY_RUN = {str(uuid5(DEFAULT_ASSISTANTS, name)) for name in ("agent", "improve")}
+"""The default assistants of the graphs of which each run names whose memory it is about."""
 
 
 def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
@@ -78,7 +78,7 @@ def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
     inputs, context = INPUTS.get(assistant), sent.get("context")
     server = None if principal is None else ScopeOverrides(**dict(principal))
     try:
-        if assistant == AGENT and principal is None:
+        if assistant in NAMED_BY_RUN and principal is None:
             resolve_sent(context, (sent.get("config") or {}).get("configurable"))
         if inputs is not None and not sent.get("command") and sent.get("input") is not None:
             request = inputs.validate_python(sent["input"])["request"]

@@ -2,12 +2,13 @@
 
 import pytest
 
-from langgraph_engram.errors import InvalidInput, InvalidSetting
+from langgraph_engram.errors import InvalidInput, InvalidSetting, MissingUser
 from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.choose_statements import ChooseStatements
 from langgraph_engram.schema import Scope
+from langgraph_engram.server.improving import build_improve_graph
 from langgraph_engram.testing import FakeModel
 
 CHATTER = "Can you write two lines about the fog over the hills and the long road to the coast? Number"
@@ -196,6 +197,22 @@ def test_a_budget_is_spent_on_what_matters_most_and_the_next_call_goes_on(opened
         assert (rest.syntheses, nothing.usage.calls) == (2, 0)
         assert memory.status("u").notes == 3
         assert [status for status, _ in records(memory)[0]].count("active") == 1
+
+
+def test_a_served_run_spends_its_budget_on_whom_it_is_about(opened):
+    """What a schedule runs at night: the receipt is JSON, and a run without a user fails."""
+    memory = opened(first(ANSWER), first(ANSWER), writer="rules")
+    tell(memory, 1, "I live in Oslo.")
+    graph = build_improve_graph(memory)
+
+    done = graph.invoke({"budget": 20_000}, context={"user_id": "u"})
+    again = graph.invoke({}, context={"user_id": "u"})
+
+    assert (done["receipt"]["syntheses"], again["receipt"]["usage"]["calls"]) == (1, 0)
+    with pytest.raises(MissingUser):
+        graph.invoke({})
+    with pytest.raises(InvalidInput, match="budget"):
+        graph.invoke({"budget": 0}, context={"user_id": "u"})
 
 
 def test_only_a_language_model_improves(opened):

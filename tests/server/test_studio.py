@@ -35,6 +35,15 @@ def test_each_graph_is_shown(opened, name):
     assert schemas["context_schema"]["properties"].keys() == {"user_id", "tenant", "agent_id"}
 
 
+def test_a_server_without_a_model_says_that_to_improve_takes_one(opened, user):
+    """The graph for schedules is served, runs for whom its context names, and its failure is plain."""
+    client = opened.client()
+
+    failed = client.runs.wait(None, "improve", input={"budget": 500}, context={"user_id": user}, raise_error=False)
+
+    assert "language model" in failed["__error__"]["message"]
+
+
 def test_runs_stream_what_each_step_did(opened, user):
     """No update is empty: the state of every step can be seen, and each step tells when it begins and ends."""
     client = opened.client()

@@ -1,0 +1,43 @@
+"""The served graph that improves a user's memory, for schedules: a run spends a budget on what was written free."""
+
+from typing import TYPE_CHECKING, Any
+
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_engram.integrations.identity import RunContext, resolve_scope
+from langgraph_engram.summarization.choosing import IMPROVE_TOKENS
+
+if TYPE_CHECKING:
+    from langgraph_engram.memory import Memory
+
+ImproveGraph = CompiledStateGraph[Any, RunContext, Any, Any]
+
+
+class ImproveInput(TypedDict, total=False):
+    """What a run may spend."""
+
+    budget: int
+
+
+class ImproveOutput(TypedDict):
+    """The fields of the `Receipt`."""
+
+    receipt: dict[str, Any]
+
+
+class ImproveState(ImproveInput, ImproveOutput):
+    """Both."""
+
+
+def build_improve_graph(memory: "Memory") -> ImproveGraph:
+    """Build a graph of one node, which calls `Memory.improve` for whom the run is about."""
+
+    def improve(state: ImproveState) -> dict[str, Any]:
+        receipt = memory.improve(**dict(resolve_scope()), budget=state.get("budget", IMPROVE_TOKENS))
+        return {"receipt": receipt.model_dump(mode="json")}
+
+    graph = StateGraph(ImproveState, RunContext, input_schema=ImproveInput, output_schema=ImproveOutput)
+    graph.add_node("improve", improve)
+    graph.set_entry_point("improve")
+    return graph.compile(name="improve")
