@@ -111,6 +111,7 @@ class RecordIndex(KindIndex[Record]):
     """The day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
     significance = Values[Record](lambda record: record.significance, np.float32)
     is_lasting = Values[Record](lambda record: record.lasting is not None, np.bool_)
+    has_slot = Values[Record](lambda record: bool(record.slot), np.bool_)
     is_sorted = Values[Record](lambda record: bool(record.slot or record.sets), np.bool_)
     """Whether each record has a slot, or is in sets."""
     characters = Values[Record](lambda record: len(record.content), np.intp)

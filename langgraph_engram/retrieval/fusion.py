@@ -236,13 +236,15 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
 def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks) -> Flags:
     """Return which superseded records are found, since not all that they say has changed (docs/decisions/0013).
 
-    A query for the past finds all of them; any other those that score higher than their successors by a margin.
+    A query for the past finds all of them; any other those that score higher than their successors by a margin, but no
+    earlier value of a slot.
     """
     eligible = links.successor >= 0
     if not asks_for_earlier_state(intent.query):
         superseded = np.flatnonzero(eligible)
-        least = topical[links.successor[superseded]] + SUPERSEDED_MARGIN
-        eligible[superseded] = topical[superseded] > least
+        successor = links.successor[superseded]
+        stands_out = topical[superseded] > topical[successor] + SUPERSEDED_MARGIN
+        eligible[superseded] = stands_out & ~links.records.has_slot[successor]
     return eligible
 
 

@@ -32,7 +32,7 @@ MOST_WAITING = 20
 TURN_TOKENS = 6
 """Tokens of what stands around a turn: its speaker, and the numbers of its sentences."""
 TOKENS_A_CHOICE = 130
-"""Tokens of what was said in which one statement is chosen at most."""
+"""Tokens of what was said in which one statement is chosen at most; of a short session two, of one statement that."""
 FEWEST_CHOICES = 4
 """Statements that may be chosen of however little."""
 MOST_CHOSEN = 0.6
@@ -199,7 +199,7 @@ class Chooser:
         shown = sum(len(part.records) for part in batch)
         return ChooseStatements(
             tuple(part.turns for part in batch),
-            max(FEWEST_CHOICES, min(said // TOKENS_A_CHOICE, shown // 2)),
+            max(FEWEST_CHOICES, min(max(said // TOKENS_A_CHOICE, 2 * len(batch)), max(shown // 2, len(batch)))),
             _newest([statement.slot for statement in named]),
             _newest([name for statement in named for name in statement.sets]),
         )

@@ -183,6 +183,19 @@ def test_little_waits_for_more_and_an_open_session_for_its_end(opened):
     assert [note.session_id for note in memory.show("syntheses", "u") if not note.quoted] == ["day 2"]
 
 
+def test_of_each_short_session_a_statement_may_be_chosen(opened):
+    """What is said in few words lasts as long as what is said in many."""
+    memory = opened("note 1: The user moved.", writer="rules")
+    for day in range(1, 20):
+        text = f"My room in town number {day} is small."
+        memory.remember([{"role": "user", "content": text}], user_id="u", session_id=str(day), close_session=True)
+
+    memory.improve("u")
+
+    (question,) = memory.model.asked
+    assert question.most == 19
+
+
 def test_a_budget_is_spent_on_what_matters_most_and_the_next_call_goes_on(opened, tmp_path):
     """Sessions that were written free are read, each once; where all is read, nobody is asked."""
     with Memory(tmp_path / "store", "rules", encoder="hashing") as free:

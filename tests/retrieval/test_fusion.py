@@ -51,22 +51,24 @@ def test_the_weighted_sum_ranks_by_all_routes(index, intent):
 
 
 @pytest.mark.parametrize(
-    ("query", "dense", "expected"),
+    ("query", "dense", "slot", "expected"),
     [
-        ("Where does Ana live?", [1, 0.9], ["r1"]),
-        ("Where did Ana live before?", [1, 0.9], ["r0", "r1"]),
-        ("Who is Miso?", [1, 0.2], ["r0", "r1"]),
+        ("Where does Ana live?", [1, 0.9], "", ["r1"]),
+        ("Where did Ana live before?", [1, 0.9], "", ["r0", "r1"]),
+        ("Who is Miso?", [1, 0.2], "", ["r0", "r1"]),
+        ("Who is Miso?", [1, 0.2], "home city", ["r1"]),
+        ("Where did Ana live before?", [1, 0.9], "home city", ["r0", "r1"]),
     ],
 )
 def test_what_is_superseded_is_found_for_what_it_alone_says(
-    store, scope, keep, turn, record, intent, query, dense, expected
+    store, scope, keep, turn, record, intent, query, dense, slot, expected
 ):
     """A query that is as near to the successor finds that alone, unless it asks for what was so before."""
     keep(
         turns=[turn(0), turn(1)],
         records=[
             record(0, "I live in Rome with Miso.", status="superseded", superseded_by="r1"),
-            record(1, "I live in Oslo."),
+            record(1, "I live in Oslo.", slot=slot),
         ],
     )
     scores = scores_of(store.index(scope), first_person_dense=dense)
