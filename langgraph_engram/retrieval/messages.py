@@ -54,7 +54,7 @@ NEAR_TOKENS = 2200
 """Tokens of the lines behind it."""
 NOTED = 0.5
 """Share of the statements that notes cover from which a model has said of most what they are good for."""
-NOTED_TOKENS = (500, 900)
+NOTED_TOKENS = (700, 1800)
 """Tokens of both parts then: the lines that matter are known."""
 NOTED_WEIGHT = 0.05
 """Cosine for which a point of significance makes up then."""
