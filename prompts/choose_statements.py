@@ -54,8 +54,9 @@ preference, decision, commitment (what was promised or is planned), environment 
 failed_attempt, lesson, goal, relationship (people and animals that belong to them), state (how things stand with \
 them), or {EVENT} (what they did or what happened to them that a later count, list or date would ask for).
 SIGNIFICANCE: 1 somebody may ask for it; 2 a thoughtful helper would use it; 3 ignoring it does harm.
-SLOT: two to five words for that of which there is one at a time, so that a later value replaces this one ("database \
-version", "home city"); empty for what adds up, such as hobbies, visits or wishes.
+SLOT: two to five words for that of which there is one at a time, so that a later value makes this one untrue \
+("database version", "home city"); empty for what adds up, such as hobbies, visits or plans, and for rules and wishes \
+that hold beside one another.
 SETS: up to {MOST_SETS} plural names, by commas, of what a later question would count, sum up or list it among ("model \
 kits", "weddings attended"); empty where none would.
 CONTENT: only where the sentence cannot be read alone, and always for an assistant's reply: one sentence, in the \

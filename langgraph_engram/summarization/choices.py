@@ -24,6 +24,7 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.choosing import Chooser, Reading, SessionPart
 from langgraph_engram.summarization.scheduling import by_mention
 from langgraph_engram.summarization.writing import holds_numbers, shorten
+from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
 
@@ -33,6 +34,8 @@ PASSED_OVER = 0.9
 """The highest significance of what a model passed over."""
 MOST_REPLACED = 3
 """Records whose place one may take at once."""
+ALIKE = 0.35
+"""Cosine from which two values of a slot are about one thing: of twenty chains of values all, of wrong pairs half."""
 REPLACES = "a later statement of the same: {slot}"
 
 
@@ -61,7 +64,7 @@ class Overlay:
     def close_slots(self) -> None:
         """Let the latest statement of each slot that was set take the place of the others."""
         set_now = (record for record in self.records.values() if record.slot and record.status == "active")
-        changed = dict.fromkeys((record.speaker, _key(record.slot)) for record in set_now)
+        keys = dict.fromkeys((record.speaker, _key(record.slot)) for record in set_now)
         holders: defaultdict[tuple[str, frozenset[str]], list[Record]] = defaultdict(list)
         named = self.index.as_of(None).records.in_slots_and_sets()
         stored = {record.record_id: self._current(record) for record in named}
@@ -69,11 +72,21 @@ class Overlay:
             if record.slot and record.status == "active":
                 holders[record.speaker, _key(record.slot)].append(record)
         undone = [frozenset(decision.pair) for decision in self.index.decisions.values() if decision.undone_at]
-        for key in changed:
-            *earlier, newest = sorted(holders[key], key=by_mention)
-            older = [r for r in earlier if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
+        for key in keys:
+            *earlier, newest = values = sorted(holders[key], key=by_mention)
+            changed = [r for at, r in enumerate(earlier, 1) if any(self._changes(r, later) for later in values[at:])]
+            older = [r for r in changed if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
             if self.chooser.may_supersede and 0 < len(older) <= MOST_REPLACED:
                 self._supersede(older, newest)
+
+    def _changes(self, record: Record, later: Record) -> bool:
+        """Return whether a later value of a slot changes an earlier one: said on another day, of one kind, and alike.
+
+        On one day the same is said again, or the opposite; and a name that fits two things makes them no value of one.
+        """
+        days = {format_day(value.mentioned_at) for value in (record, later)}
+        vectors = self.chooser.encoder.encode([record.content, later.content])
+        return len(days) > 1 and record.lasting == later.lasting and float(vectors[0] @ vectors[1]) >= ALIKE
 
     def _supersede(self, older: Sequence[Record], newest: Record) -> None:
         ids = [record.record_id for record in (*older, newest)]

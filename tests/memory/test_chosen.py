@@ -81,6 +81,25 @@ def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(op
     assert [word for word in homes if word in memory.profile("u").text] == ["Quito"]
 
 
+@pytest.mark.parametrize(
+    ("first_day", "kinds", "later"),
+    [
+        (2, ("state", "state"), "My flat is in Porto now."),
+        (1, ("state", "instruction"), "My flat is in Porto now."),
+        (1, ("state", "state"), "Kittens sleep all day long."),
+    ],
+    ids=["same day", "another kind", "another thing"],
+)
+def test_a_name_that_fits_two_things_closes_nothing(opened, first_day, kinds, later):
+    """What is said on one day may be the same again or the opposite, and a rule is no value of what somebody has."""
+    memory = opened(*[first(ANSWER.replace("state", kind)) for kind in kinds])
+
+    tell(memory, first_day, "My flat is in Oslo now.")
+    memory.remember(session(2, later), user_id="u", session_id="later", close_session=True)
+
+    assert [status for status, _ in records(memory)[0]] == ["active", "active"]
+
+
 def test_approval_of_superseding_is_not_passed_by(opened):
     """Where a person is to approve it, both stand."""
     memory = opened(*[first(ANSWER)] * 2, settings=changed(preset("engram"), "update", approve=["SUPERSEDE"]))
