@@ -66,10 +66,13 @@ class ListItems(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        window, breadth = _past(self.intent.time, self.now or self.intent.asked_at), self.intent.breadth or "narrow"
+        window, breadth = (
+            past_window(self.intent.time, self.now or self.intent.asked_at),
+            self.intent.breadth or "narrow",
+        )
         rules = NOTES if breadth == "summary" else SYSTEM
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
-        lines = format_evidence(self.evidence, lambda passage: OUTSIDE if _is_outside(passage, window) else "")
+        lines = format_evidence(self.evidence, lambda passage: OUTSIDE if is_outside(passage, window) else "")
         asked = f"Today: {format_day(self.now)}\n" if self.now else ""
         asked += f'"{window.text}" is {_span(window)}; what is not marked may count\n' if window else ""
         question = without_tags(f"{asked}Question: {self.query}")
@@ -79,13 +82,13 @@ class ListItems(Question[str]):
         ]
 
 
-def _past(window: TimeConstraint | None, today: datetime | None) -> TimeConstraint | None:
+def past_window(window: TimeConstraint | None, today: datetime | None) -> TimeConstraint | None:
     """Return a stretch of time, unless it begins today or later, as "tonight" does: nothing was told of it."""
     begins_later = window and window.start and today and window.start.date() >= today.date()
     return None if begins_later else window
 
 
-def _is_outside(passage: Evidence, window: TimeConstraint | None) -> bool:
+def is_outside(passage: Evidence, window: TimeConstraint | None) -> bool:
     """Return whether what a passage tells, or lacking that when it was said, is outside a stretch of time."""
     record = passage.record
     said_at = record.mentioned_at if record else passage.turns[0].said_at if passage.turns else None

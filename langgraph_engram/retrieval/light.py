@@ -14,6 +14,7 @@ from operator import not_
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.prompts.list_items import is_outside, past_window
 from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
@@ -45,7 +46,7 @@ from langgraph_engram.retrieval.relevance import (
 )
 from langgraph_engram.retrieval.scoring import Routes, top_matching
 from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
-from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Record, Turn
+from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import points_of
@@ -62,6 +63,8 @@ MOST_LINES = 160
 """Lines that an answer that needs the whole is first written from."""
 ADVICE_LINES = 80
 """Lines that advice is given from: what bears on it shares few words with what is asked."""
+MOST_OUTSIDE = 40
+"""Lines among them that tell of another time than the query asks about."""
 BESIDE_SETS = 80
 """Lines that complete what stands in a set that the query names."""
 FURTHER_LINES = 240
@@ -111,6 +114,7 @@ class LightRetriever:
             kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")
             fresh = [line for line in lines if line.evidence_id not in search.read]
+            fresh = _mostly_within(fresh, search.intent) if search.mode == "recall" else fresh
             shown = fresh[:most] if search.mode == "recall" else fresh
             more = len(fresh) - len(shown)
         ranking = Ranking(fusion.matches, fusion.scores.query, pool, fusion.scores.empty)
@@ -154,6 +158,14 @@ def _pool(index: ScopeIndex, candidates: Iterator[Candidate], budget: int) -> li
 def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Candidate]:
     """Order what a search found by strength, and end it where that is low; a recall takes it as it is."""
     return list(found) if search.mode == "recall" else truncate(by_strength(found), stop)
+
+
+def _mostly_within(lines: Sequence[Evidence], intent: Intent) -> list[Evidence]:
+    """Return lines without those that tell of another time than asked about, but for the best: a day may be misread."""
+    window = past_window(intent.time, intent.asked_at)
+    outside = islice((line.evidence_id for line in lines if is_outside(line, window)), MOST_OUTSIDE, None)
+    left_out = set(outside) if window else set[str]()
+    return [line for line in lines if line.evidence_id not in left_out]
 
 
 def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budget: int) -> list[Candidate]:

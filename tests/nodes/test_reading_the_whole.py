@@ -37,10 +37,10 @@ def reading(store, keep, turn, record, to_recall, monkeypatch):
     ]
     keep(turns=turns, records=records)
 
-    def run(replies, breadth="list", sufficiency="judged", **settings):
+    def run(replies, breadth="list", sufficiency="judged", time="", **settings):
         def answer(question):
             if isinstance(question, ParseIntent):
-                return ParsedIntent(anchor=question.query, breadth=breadth)
+                return ParsedIntent(anchor=question.query, breadth=breadth, time=time)
             return replies[type(question)](question)
 
         model = FakeModel([answer] * 40)
@@ -188,6 +188,18 @@ def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record,
     assert "[2] A kite.\n" in shown
     assert '"last week" is from Mon 8 May 2023 to Sun 14 May 2023' in shown
     assert "outside" not in str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
+
+
+def test_few_lines_of_another_time_are_read(reading, monkeypatch):
+    """A day may be misread, so that the best of them stay; the rest are not counted as left to read."""
+    monkeypatch.setattr(light, "MOST_LINES", KITES)
+    monkeypatch.setattr(light, "MOST_OUTSIDE", 2)
+
+    recollection, (_, asked) = reading({ListItems: lambda _: listing(1)}, time="June 2023")
+
+    assert sum(passage.record.mentioned_at.month == 6 for passage in asked.evidence) == 6
+    assert len(asked.evidence) == 6 + 2
+    assert recollection.verdict == "sufficient"
 
 
 def test_too_long_a_list_is_halved(to_recall, intent, passage):
