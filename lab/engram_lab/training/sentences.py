@@ -51,6 +51,8 @@ FEWEST_FOUND = 3
 RIDGE = 30.0
 DIGITS = 3
 OTHER = "other"
+VOICED = {"wish": "instruction", "own": OTHER}
+"""What is learned of the voices' sentences; not of those that pass on a wish, whose words are a wish's."""
 EACH, OTHERS_WEIGHT = 5, 0.3
 """Of the sentences that people say of themselves, each fifth is learned beside the invented ones."""
 LABELLED_WEIGHT = 2.0
@@ -143,8 +145,9 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     terms = frequent_terms([*texts, *(example.text for example in said[len(examples) :])], OFTEN_FOUND)
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
+    heard = [Example(VOICED[e.label], e.text, e.weight) for e in read_examples(VOICES)[0] if e.label in VOICED]
     return {
-        **train(encoder, said, terms, ["instruction"], PREFIXES),
+        **train(encoder, [*said, *heard], terms, ["instruction"], PREFIXES),
         **train(encoder, kept, terms, [kind for kind in LABELS if kind != "instruction"], PREFIXES, scaled=False),
         **train(encoder, lasts, terms, [LASTS], PREFIXES, scaled=False),
     }
