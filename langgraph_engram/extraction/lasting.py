@@ -36,7 +36,7 @@ THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-PASSED_ON_THRESHOLD = 0.6
+PASSED_ON_THRESHOLD = 0.4
 """The probability from which a sentence is no wish of its speaker."""
 LEADING_LINES = 3
 """Lines of a message that may lead to a pasted text."""
@@ -72,6 +72,11 @@ class Voiced:
     leading: tuple[str, ...] = ()
     """The sentences that end the first lines, as far as they come before it."""
 
+    @property
+    def deciding(self) -> set[str]:
+        """Return the texts of which none may pass on words of others, if it is a wish of the speaker."""
+        return {self.text, self.introduction, *self.leading} - {""}
+
 
 @cache
 def load_classifier(file: str = WEIGHTS_FILE, labels: Sequence[str] = (*LABELS, LASTS)) -> TextClassifier:
@@ -96,8 +101,9 @@ def mark_lasting(
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in records]
-    passed_on = _passed_on([voices[told.record_id] for told in found if told.lasting and told.record_id in users], encoder)
-    users = {key for key in users if passed_on.isdisjoint((voices[key].text, *voices[key].leading))}
+    marked = [voices[record.record_id] for record in found if record.lasting and record.record_id in users]
+    passed_on = _passed_on({text for voice in marked for text in voice.deciding}, encoder)
+    users = {key for key in users if passed_on.isdisjoint(voices[key].deciding)}
     return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
@@ -119,11 +125,11 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     return classified
 
 
-def _passed_on(sentences: Collection[Voiced], encoder: Encoder) -> set[str]:
-    """Return those sentences, and leading ones before them, that pass on what somebody else says, or is to say."""
-    texts = list(dict.fromkeys(text for sentence in sentences for text in (sentence.text, *sentence.leading)))
-    if not texts or encoder.name != VECTOR_SPACE:
+def _passed_on(sentences: Collection[str], encoder: Encoder) -> set[str]:
+    """Return those sentences that pass on what somebody else says, or is to say."""
+    if not sentences or encoder.name != VECTOR_SPACE:
         return set()
+    texts = sorted(sentences)
     vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
     rows = load_classifier(VOICE_FILE, (PASSED_ON,)).probabilities(texts, vectors)
     return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}

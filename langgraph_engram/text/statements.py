@@ -339,7 +339,8 @@ def _read_measure(match: re.Match[str], speaker: str) -> Slot | None:
     is_amount = unit or value[0] in "£$€" or is_stated
     if not (is_amount and speaker) or kind.split()[-1] in COUNTED.split() or UNSURE.search(kind):
         return None
-    return Slot(speaker.casefold(), " ".join([match["subject"].casefold(), kind, *unit]), plain_number(value.casefold()))
+    around = " ".join([match["subject"].casefold(), kind, *unit])
+    return Slot(speaker.casefold(), around, plain_number(value.casefold()))
 
 
 def _owner(subject: str, speaker: str) -> str:

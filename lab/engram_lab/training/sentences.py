@@ -54,7 +54,7 @@ OTHER = "other"
 VOICED = {"wish": "instruction", "own": OTHER}
 """What is learned of the voices' sentences; not of those that pass on a wish, whose words are a wish's."""
 EACH, OTHERS_WEIGHT = 5, 0.3
-"""Of the sentences that people say of themselves, each fifth is learned beside the invented ones."""
+"""Of the sentences that people say of themselves, each fifth is learned beside the wishes."""
 LABELLED_WEIGHT = 2.0
 """The weight of a question that people really asked of a memory."""
 LASTING = 2
@@ -156,8 +156,9 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
 def train_voices(encoder: Encoder) -> dict[str, object]:
     """Learn which sentences pass on words of others: reports, tasks on a text, roles; the same wishes are in all."""
     examples, texts = read_examples(VOICES)
-    others = [*read_examples(SENTENCES)[0], *said_in_passing()][::EACH]
-    said = [*examples, *(Example(OTHER, example.text, OTHERS_WEIGHT) for example in others)]
+    known = [*read_examples(SENTENCES)[0], *said_in_passing()]
+    wishes = [example for example in known if example.label == "instruction"]
+    said = [*examples, *(Example(OTHER, e.text, OTHERS_WEIGHT) for e in [*wishes, *known[::EACH]])]
     return train(encoder, said, frequent_terms(texts, FEWEST_FOUND), [PASSED_ON], PREFIXES)
 
 
