@@ -69,13 +69,8 @@ class Voiced:
     is_own: bool = True
     introduction: str = ""
     """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
-    leading: tuple[str, ...] = ()
-    """The sentences that end the first lines, as far as they come before it."""
-
-    @property
-    def deciding(self) -> set[str]:
-        """Return the texts of which none may pass on words of others, if it is a wish of the speaker."""
-        return {self.text, self.introduction, *self.leading} - {""}
+    deciding: frozenset[str] = frozenset()
+    """The sentence, its introduction and the ends of the first lines before it: a wish has none that is passed on."""
 
 
 @cache
@@ -127,9 +122,9 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
 
 def _passed_on(sentences: Collection[str], encoder: Encoder) -> set[str]:
     """Return those sentences that pass on what somebody else says, or is to say."""
-    if not sentences or encoder.name != VECTOR_SPACE:
+    texts = sorted(sentences) if encoder.name == VECTOR_SPACE else []
+    if not texts:
         return set()
-    texts = sorted(sentences)
     vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
     rows = load_classifier(VOICE_FILE, (PASSED_ON,)).probabilities(texts, vectors)
     return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
@@ -170,14 +165,15 @@ def voiced_sentences(text: str) -> list[Voiced]:
         end = match.end()
     voices += [""] * len(words(text[end:]))
     found: list[Voiced] = []
-    leading: tuple[str, ...] = ()
+    leading: list[str] = []
     ends = {*accumulate(len(words(line)) for line in text.splitlines())}
     for sentence in split_sentences(text):
         own = voices[position : (position := position + len(words(sentence)))]
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
-        found.append(Voiced(sentence, own.count("pasted") <= MOST_QUOTED * len(own), introduction, leading))
-        leading = (*leading, sentence) if position in ends and len(leading) < LEADING_LINES else leading
+        is_own = own.count("pasted") <= MOST_QUOTED * len(own)
+        found.append(Voiced(sentence, is_own, introduction, frozenset({sentence, introduction, *leading} - {""})))
+        leading += [sentence] if position in ends and len(leading) < LEADING_LINES else []
     return found
 
 
