@@ -125,7 +125,7 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
 
 def _edits(request: RememberRequest, stored: Sequence[Turn]) -> list[Message]:
     """Return the messages that are stored with another text, each once; an error where one id names two messages."""
-    roles = {turn.external_id: turn.role for turn in stored if turn.external_id is not None}
+    before = {turn.external_id: turn for turn in stored if turn.external_id is not None}
     known = {(turn.external_id, said_in(turn)) for turn in stored}
     said: dict[str, Message] = {}
     for message in request.messages:
@@ -139,12 +139,13 @@ def _edits(request: RememberRequest, stored: Sequence[Turn]) -> list[Message]:
     edits = [
         message
         for name, message in (threaded | said).items()
-        if name in roles and (name, said_in(message)) not in known
+        if name in before and (name, said_in(message)) not in known
     ]
     for message in edits:
-        if (role := roles[message.external_id or ""]) != message.role:
+        turn = before[message.external_id or ""]
+        if turn.role != message.role or len({turn.speaker, message.speaker} - {turn.role}) > 1:
             raise InvalidMessages(
-                f"message {message.external_id!r} was said as {role!r}, and is edited as {message.role!r}: "
+                f"message {message.external_id!r} was said by {turn.speaker!r}, and is edited by {message.speaker!r}: "
                 f"send it under an id of its own"
             )
     return edits

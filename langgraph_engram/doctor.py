@@ -18,6 +18,7 @@ from langgraph_engram.erasure.erase import damaged_files, turns_of
 from langgraph_engram.erasure.selection import without_turns
 from langgraph_engram.errors import EngramError
 from langgraph_engram.extraction.evidence import verify_record
+from langgraph_engram.formats.export import unfinished_exports
 from langgraph_engram.pending import FORGET, LOAD, UNFINISHED, is_unreceived, pending_tasks_by_session, stored_turns
 from langgraph_engram.results import Diagnosis, Finding
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
@@ -43,6 +44,7 @@ DEFECTS = {
     "outdated index": ("searches find what is not stored: somebody wrote past the store", "reads it again"),
     "residue in checkpoints": ("they hold turns that were forgotten, or never stored", "deletes them"),
     "unfinished load": ("files are loaded in part: load them again; no more of that user is examined before", ""),
+    "unfinished export": ("a process died as it wrote these files: export again, or remove them", ""),
     "two turns at one position": ("two processes wrote to one session at once; their order is not known", ""),
     "turn in two events": ("its records may be stored twice", ""),
     "turn without event": ("nothing was extracted from it, and nothing is pending", "`retry` does its steps"),
@@ -98,6 +100,7 @@ class Doctor:
                 self._examine(scope, mends_links)
             except EngramError as error:
                 self.notes.append(f"the memories of {scope.key} could not be examined: {error}")
+        self._add("unfinished export", unfinished_exports(self.store.folder))
         return Diagnosis(
             store=self.store.location,
             encoder=self.store.encoder.name,

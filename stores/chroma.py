@@ -61,7 +61,7 @@ class ChromaStore:
             locks: Those of this process's other stores at the same location; its own by default.
         """
         self.location, self.encoder = location, encoder
-        self._folder, self._on_close = folder, on_close
+        self.folder, self._on_close = folder, on_close
         self._opened = Lazy(lambda: open_rows(open_client(), encoder.name, location), location)
         self._writes = writes_to(folder)
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
@@ -109,8 +109,8 @@ class ChromaStore:
         with self._held(), ExitStack() as failed:
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             self._drop_snapshot(scope)
-            if self._folder and changes.removed:
-                announce_removal(self._folder, f"{scope_hash(scope)}:")
+            if self.folder and changes.removed:
+                announce_removal(self.folder, f"{scope_hash(scope)}:")
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
@@ -181,10 +181,10 @@ class ChromaStore:
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what an embedded store's files hold of a scope's removed rows, and return these files."""
         with self._held():
-            if self._folder is None:
+            if self.folder is None:
                 return []
-            secure_delete(self._folder, f"{scope_hash(scope)}:")
-            return sorted(path for path in self._folder.rglob("*") if path.is_file())
+            secure_delete(self.folder, f"{scope_hash(scope)}:")
+            return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope, and its snapshot: the next read loads it from the rows."""
@@ -195,7 +195,7 @@ class ChromaStore:
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
         with self._held():
-            examination = Examination(self._rows, self.encoder, self._folder, fix)
+            examination = Examination(self._rows, self.encoder, self.folder, fix)
             examination.run()
             if fix:
                 self._cache.clear()
@@ -209,7 +209,7 @@ class ChromaStore:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:
                 self._on_close()
-            if self._folder is None:
+            if self.folder is None:
                 self._cache.clear()
 
     def free_memory(self) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Literal, get_args
 
 import numpy as np
@@ -25,13 +26,20 @@ from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "lasting_weights.json"
+VOICE_FILE = "voice_weights.json"
 LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
+PASSED_ON: Literal["passed on"] = "passed on"
+"""The label of a sentence that passes on words of others: a report, a task on a text, a role, a prompt."""
 THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
+PASSED_ON_THRESHOLD = 0.4
+"""The probability from which a sentence is no wish of its speaker."""
+LEADING_LINES = 3
+"""Lines of a message that may lead to a pasted text."""
 UNNAMED = "user"
 """The speaker of a message without a name: its role."""
 MOST_QUOTED = 0.5
@@ -61,12 +69,14 @@ class Voiced:
     is_own: bool = True
     introduction: str = ""
     """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
+    deciding: frozenset[str] = frozenset()
+    """The sentence, its introduction and the ends of the first lines before it: a wish has none that is passed on."""
 
 
 @cache
-def load_classifier() -> TextClassifier:
-    """Return the shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
-    return TextClassifier.load((*LABELS, LASTS), "langgraph_engram.extraction", WEIGHTS_FILE)
+def load_classifier(file: str = WEIGHTS_FILE, labels: Sequence[str] = (*LABELS, LASTS)) -> TextClassifier:
+    """Return a shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
+    return TextClassifier.load(labels, "langgraph_engram.extraction", file)
 
 
 def mark_lasting(
@@ -86,6 +96,9 @@ def mark_lasting(
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in records]
+    marked = [voices[record.record_id] for record in found if record.lasting and record.record_id in users]
+    passed_on = _passed_on({text for voice in marked for text in voice.deciding}, encoder)
+    users = {key for key in users if passed_on.isdisjoint(voices[key].deciding)}
     return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
@@ -105,6 +118,16 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
         update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2)}
         classified[record.record_id] = record.model_copy(update=update)
     return classified
+
+
+def _passed_on(sentences: Collection[str], encoder: Encoder) -> set[str]:
+    """Return those sentences that pass on what somebody else says, or is to say."""
+    texts = sorted(sentences) if encoder.name == VECTOR_SPACE else []
+    if not texts:
+        return set()
+    vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
+    rows = load_classifier(VOICE_FILE, (PASSED_ON,)).probabilities(texts, vectors)
+    return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
 
 
 def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:
@@ -142,11 +165,15 @@ def voiced_sentences(text: str) -> list[Voiced]:
         end = match.end()
     voices += [""] * len(words(text[end:]))
     found: list[Voiced] = []
+    leading: list[str] = []
+    ends = {*accumulate(len(words(line)) for line in text.splitlines())}
     for sentence in split_sentences(text):
         own = voices[position : (position := position + len(words(sentence)))]
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
-        found.append(Voiced(sentence, own.count("pasted") <= MOST_QUOTED * len(own), introduction))
+        is_own = own.count("pasted") <= MOST_QUOTED * len(own)
+        found.append(Voiced(sentence, is_own, introduction, frozenset({sentence, introduction, *leading} - {""})))
+        leading += [sentence] if position in ends and len(leading) < LEADING_LINES else []
     return found
 
 

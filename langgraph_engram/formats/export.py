@@ -34,6 +34,8 @@ ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORD
 BATCH = 500
 PARTIAL = ".unfinished"
 """How the name of a file ends that is being written."""
+EXPORTING = ".engram.exporting-"
+"""How a file of the store is called that names such a file."""
 
 
 class Header(Frozen):
@@ -82,7 +84,7 @@ def export_file(store: ChromaStore, path: Path, scope: Scope | None = None, *, e
         raise InvalidInput("whose memory is exported? Name one user, or everyone")
     scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
-    with _written(path) as file:
+    with _written(path, store.folder) as file:
         file.write(f"{Header(format=EXPORT_FORMAT, version=VERSION).model_dump_json()}\n".encode())
         for owner in scopes:
             with store.committing(owner):
@@ -158,10 +160,12 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to be written beside its name, and put it there once it is whole."""
-    beside = path.with_name(f"{path.name}{PARTIAL}")
+def _written(path: Path, folder: Path | None) -> Iterator[IO[bytes]]:
+    """Open a file to be written beside its name, which the store notes, and put it there once it is whole."""
+    beside = path.absolute().with_name(f"{path.name}{PARTIAL}")
+    note = folder / f"{EXPORTING}{make_id(str(beside))}" if folder else beside
     try:
+        note.write_text(str(beside), "utf-8")
         with beside.open("wb") as raw:
             is_packed = path.suffix == ".gz"
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if is_packed else nullcontext(raw) as file:
@@ -171,6 +175,13 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
         raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         beside.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
+
+
+def unfinished_exports(folder: Path | None) -> list[str]:
+    """Return the files that exports of a store left when their process died."""
+    noted = (note.read_text("utf-8") for note in folder.glob(f"{EXPORTING}*")) if folder else ()
+    return [name for name in noted if Path(name).exists()]
 
 
 def _check_header(path: Path, line: bytes) -> None:

@@ -132,10 +132,10 @@ NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""
 MEASURE = (
     rf"(?P<subject>\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Tt]he))(?P<kind>(?:\s+(?!(?:{PAST_VERB}|was|were|had|did|been)\b)"
-    r"[^\W\d][\w’'-]*){1,4}?)\s+(?P<value>[£$€]?\d[\d.,]*\d|[£$€]?\d)"
-    r"(?P<unit>(?<=\d)\s?(?:%|[^\W\d])[^.,;:!?\d]{0,60}|)(?=[.,;:!?]|$)"
+    r"[^\W\d][\w’'-]*){1,4}?)\s+(?P<value>[£$€]?\d[\d.,]*\d|[£$€]?\d|[A-Z][\w+#-]*(?:\s[A-Z][\w+#-]*)?\s\d+(?:\.\d+)*)"
+    r"(?P<unit>(?<=\d)\s?(?:%|[^\W\d])[^.,;:!?(\d]{0,60}|)(?=\s?[.,;:!?(]|$)"
 )
-"""An amount of a unit that is so at present: "our budget is 5000 euros"; the same words later set another."""
+"""An amount of a unit that is so at present: "our budget is 5000 euros"; or what a thing is, by a name and a number."""
 OWNER = r"(?P<subject>\b[Mm]y|(?<![\w-])[A-Z][\w-]+['’]s)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
@@ -328,14 +328,19 @@ def _read_version(match: re.Match[str], speaker: str) -> Slot | None:
 
 
 def _read_measure(match: re.Match[str], speaker: str) -> Slot | None:
-    """Return an amount by the words around it; none of a day, of a plan, or of what a number only names."""
-    kind = " ".join(words(re.sub(LATELY, "", match["kind"])))
-    is_amount = match["unit"] or match["value"][0] in "£$€" or kind.endswith((" is", " are"))
-    is_counted = not is_amount or kind.split()[-1] in COUNTED.split()
-    if is_counted or not speaker or UNSURE.search(kind) or find_times(match.string, NO_CLOCK):
+    """Return an amount by the words around it, or what a thing is; none of a plan, or of what a number only names."""
+    kind = " ".join(words(re.sub(LATELY, "", match["kind"]))).removesuffix(" on")
+    value, unit, times = match["value"], words(match["unit"]), find_times(match.string, NO_CLOCK)
+    is_stated = kind.endswith((" is", " are"))
+    if is_stated and times and times[0].start_char == match.start("value"):
+        value, unit = times[0].text, []
+    elif times or (value[0].isalpha() and not (is_stated and NOT_VERSIONED.isdisjoint(words(value)))):
         return None
-    around = " ".join([match["subject"].casefold(), kind, *words(match["unit"])])
-    return Slot(speaker.casefold(), around, plain_number(match["value"]))
+    is_amount = unit or value[0] in "£$€" or is_stated
+    if not (is_amount and speaker) or kind.split()[-1] in COUNTED.split() or UNSURE.search(kind):
+        return None
+    around = " ".join([match["subject"].casefold(), kind, *unit])
+    return Slot(speaker.casefold(), around, plain_number(value.casefold()))
 
 
 def _owner(subject: str, speaker: str) -> str:

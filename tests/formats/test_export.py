@@ -218,8 +218,22 @@ def test_what_a_killed_export_left_says_so_and_is_replaced(tmp_path, name):
         assert (killed.returncode, left.exists(), file.read_bytes()) == (9, True, whole)
         with pytest.raises(UnreadableFile, match="did not reach its end"):
             memory.load(left)
+        (finding,) = memory.doctor(fix=True).findings
+        assert (finding.check, finding.ids, finding.fixed) == ("unfinished export", [str(left)], False)
         memory.export(file, everyone=True)
         assert (left.exists(), file.read_bytes()) == (False, whole)
+        assert memory.doctor().is_sound
+
+
+def test_an_unfinished_export_that_was_removed_by_hand_is_none(tmp_path):
+    """Nothing is left that somebody could take for a whole one."""
+    with open_memory(tmp_path / "store") as memory:
+        remember(memory, sessions=(1,))
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "store"), str(tmp_path / "all.jsonl")], check=False)
+    (tmp_path / "all.jsonl.unfinished").unlink()
+
+    with open_memory(tmp_path / "store") as memory:
+        assert memory.doctor().is_sound
 
 
 def test_memories_may_become_another_users(memory, other, tmp_path):

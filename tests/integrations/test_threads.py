@@ -261,13 +261,14 @@ def test_any_history_of_a_thread_is_recalled_as_it_stands(seed):
     ("messages", "thread", "words"),
     [
         ([HumanMessage("a", id="1"), HumanMessage("b", id="1")], None, "two messages have the id '1'"),
-        ([AIMessage("a", id="0")], None, "said as 'user', and is edited as 'assistant'"),
+        ([AIMessage("a", id="0")], None, "said by 'Ana', and is edited by 'assistant'"),
+        ([HumanMessage("a", id="0", name="Ben")], None, "said by 'Ana', and is edited by 'Ben'"),
         ([], [HumanMessage("a")], r"thread\[0\] has no id"),
     ],
 )
 def test_a_thread_that_makes_no_sense_is_one_clear_line(memory, messages, thread, words):
     """Nothing of it is stored."""
-    held = [HumanMessage("I row.", id="0")]
+    held = [HumanMessage("I row.", id="0", name="Ana")]
     memory.remember(held, thread=held, session_id="t", user_id="ana")
 
     with pytest.raises(InvalidMessages, match=words):

@@ -117,6 +117,9 @@ def test_a_reason_is_a_clause_that_says_why(sentence, reason):
         ("I'm on python v3.11 now", "ana: version of python", "3.11"),
         ("We are on Visual Studio 2022 at work.", "ana: version of visual studio at work", "2022"),
         ("We moved to Postgres 16 on Friday.", "ana: version of postgres", "16"),
+        ("Our database is Postgres 13.", "ana: our database is", "postgres 13"),
+        ("The deadline is now on May 10 (10 May 2023).", "ana: the deadline is", "may 10"),
+        ("The deadline is 3 May, they say.", "ana: the deadline is", "3 may"),
     ],
 )
 def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
@@ -149,7 +152,10 @@ def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
         "I work on ticket 12.",
         "We would pay 40 euros.",
         "I run 5 km today.",
-        "The deadline is 5 May.",
+        "The deadline was 5 May.",
+        "The deadline is Friday or May 5.",
+        "My office is Room 12.",
+        "I think Method 1 would be fine.",
         "I use Postgres 13-compatible drivers.",
         "",
     ],

@@ -1,4 +1,4 @@
-"""Learn what lasts of what is said, how broad a query is and its sort, and write the weights that the package ships.
+"""Learn what lasts of what is said, whose words it holds, how broad a query is and its sort, and write the weights.
 
 python -m engram_lab.training.sentences [--locomo FILE] [--longmemeval FILE ...] [--beam FILE ...] [--out FOLDER]
 
@@ -25,13 +25,14 @@ from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.lasting import LABELS, LASTS, WEIGHTS_FILE
+from langgraph_engram.extraction.lasting import LABELS, LASTS, PASSED_ON, VOICE_FILE, WEIGHTS_FILE
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import features_of, terms_of
 from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
 
 FOLDER = Path(__file__).resolve().parent
 SENTENCES = FOLDER / "lasting_sentences.jsonl"
+VOICES = FOLDER / "voice_sentences.jsonl"
 BREADTH_QUERIES = FOLDER / "breadth_queries.jsonl"
 SORT_QUERIES = FOLDER / "sort_queries.jsonl"
 SLOT = "{topic}"
@@ -45,9 +46,15 @@ LEAST_FOUND = 4
 """Sentences and frames from which a word or a pair of words is a feature."""
 OFTEN_FOUND = 12
 """The same where there are thousands of sentences."""
+FEWEST_FOUND = 3
+"""The same of sentences whose words are invented to say who speaks."""
 RIDGE = 30.0
 DIGITS = 3
 OTHER = "other"
+VOICED = {"wish": "instruction", "own": OTHER}
+"""What is learned of the voices' sentences; not of those that pass on a wish, whose words are a wish's."""
+EACH, OTHERS_WEIGHT = 5, 0.3
+"""Of the sentences that people say of themselves, each fifth is learned beside the wishes."""
 LABELLED_WEIGHT = 2.0
 """The weight of a question that people really asked of a memory."""
 LASTING = 2
@@ -138,11 +145,21 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     terms = frequent_terms([*texts, *(example.text for example in said[len(examples) :])], OFTEN_FOUND)
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
+    heard = [Example(VOICED[e.label], e.text, e.weight) for e in read_examples(VOICES)[0] if e.label in VOICED]
     return {
-        **train(encoder, said, terms, ["instruction"], PREFIXES),
+        **train(encoder, [*said, *heard], terms, ["instruction"], PREFIXES),
         **train(encoder, kept, terms, [kind for kind in LABELS if kind != "instruction"], PREFIXES, scaled=False),
         **train(encoder, lasts, terms, [LASTS], PREFIXES, scaled=False),
     }
+
+
+def train_voices(encoder: Encoder) -> dict[str, object]:
+    """Learn which sentences pass on words of others: reports, tasks on a text, roles; the same wishes are in all."""
+    examples, texts = read_examples(VOICES)
+    known = [*read_examples(SENTENCES)[0], *said_in_passing()]
+    wishes = [example for example in known if example.label == "instruction"]
+    said = [*examples, *(Example(OTHER, e.text, OTHERS_WEIGHT) for e in [*wishes, *known[::EACH]])]
+    return train(encoder, said, frequent_terms(texts, FEWEST_FOUND), [PASSED_ON], PREFIXES)
 
 
 def _example(said: Said) -> Example:
@@ -184,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     questions = [asked.question for talk in chain(talks, *map(read_beam, chosen.beam)) for asked in talk.questions]
     out, encoder = chosen.out, open_encoder(None).inner
     write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
+    write(train_voices(encoder), out / "extraction" / VOICE_FILE, indent=0)
     write(train_breadth(encoder, questions), out / "retrieval" / BREADTH_FILE, indent=0)
     write(train_sorts(encoder), out / "retrieval" / SORT_FILE, indent=0)
 
