@@ -1,8 +1,7 @@
 """Gather the pool of passages that an answer rests on, within a budget, and complete what the answer cites of it.
 
-Small models write the number of a passage in place of an answer, or an answer without numbers. The first becomes the
-text of the passage; the second is traced to the passage that holds most of its words. Numbers that point at no passage
-are removed. Of a list that a model wrote, each item is checked against the lines that it cites.
+Small models write the number of a passage in place of an answer, which becomes its text, or an answer without numbers,
+which is traced to the passage that holds most of its words. Each item of a list is checked against the lines it cites.
 """
 
 import re

@@ -44,8 +44,15 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
 def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
-    """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence) for sentence in _outside_chunks(question)])
+    """Return one record for each numbered sentence and each image; its other dimensions are read when it is made."""
+    return Extraction(
+        records=[
+            RecordDraft(
+                sources=[said.number], memory_type="fact" if said.image else type_of(said.text, said.turn.said_at)
+            )
+            for said in _outside_chunks(question)
+        ]
+    )
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -130,12 +137,6 @@ def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:
         own = prose.get(sentence.turn.turn_id)
         if own is None or sentence.image or sentence.text in own:
             yield sentence
-
-
-def _record_of(sentence: Sentence) -> RecordDraft:
-    """Return a draft that points at a sentence; its other dimensions are read off the words when a record is made."""
-    memory_type = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-    return RecordDraft(sources=[sentence.number], memory_type=memory_type)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
