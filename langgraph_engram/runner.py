@@ -19,8 +19,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
-from langgraph_engram.alignment import followed_by_run, join_requests, requests_by_session, share_runs, turns_of_run
-from langgraph_engram.branches import followed_turns, with_turns
+from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns, tips_of
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
@@ -55,8 +55,8 @@ LOG = logging.getLogger(__name__)
 GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
 """How the runs of the read graph are called in a trace, below the call that they are made for."""
 
-Verdict = Literal["approve", "reject"] | bool
-Answer = Verdict | Mapping[str, Verdict]
+Approves = Literal["approve", "reject"] | bool
+Answer = Approves | Mapping[str, Approves]
 """For all decisions, or for each by its id; True approves."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
@@ -109,7 +109,8 @@ class WriteRunner:
         request = screen(request, self.settings)
         if request.thread and not request.messages and not request.close_session:
             session_id, index = request.session_id or "", self.store.index(request.scope)
-            if not followed_turns(index, session_id, (), request.thread):
+            tips = tips_of(index, session_id, request.thread)
+            if not followed_turns(index, session_id, (), request.thread, tips):
                 return Receipt(run_id=request.run_id)
         return self.run(request.scope, {"request": request}, request.run_id)
 
@@ -267,8 +268,7 @@ class WriteRunner:
         sessions = requests_by_session(state.values["request"])
         with self.store.committing(scope), suppress(EncoderUnavailable):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
-            followed = followed_by_run(sessions, index)
-            received = turns_of_run(run_id, sessions, with_turns(index, followed), pending)
+            _, received = turns_of_run(run_id, sessions, index, pending)
             unstored = [(turns, f"{reason}or send it again") for turns in received]
             self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 

@@ -92,7 +92,7 @@ def cut(
     elif shown and not fitting:
         least = min(map(passage_tokens, shown))
         notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-    return Found(told_once(evidence)[: search.limit], notes)
+    return Found(distinct_statements(evidence)[: search.limit], notes)
 
 
 def with_lasting(
@@ -131,14 +131,14 @@ def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Eviden
     ]
 
 
-def told_once(evidence: Iterable[Evidence]) -> list[Evidence]:
+def distinct_statements(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return passages, of those that show what lasts in the same words, on whatever day, the first."""
-    told: dict[str, Evidence] = {}
+    shown: dict[str, Evidence] = {}
     for passage in evidence:
         record = passage.record if passage.record and passage.record.lasting else None
         text = passage.text.removeprefix(dated("", record.mentioned_at)) if record else passage.evidence_id
-        told.setdefault(" ".join(words(text)), passage)
-    return list(told.values())
+        shown.setdefault(" ".join(words(text)), passage)
+    return list(shown.values())
 
 
 def _shows(passage: Evidence, statement: Evidence) -> bool:

@@ -39,11 +39,13 @@ DIMENSIONS: Mapping[AnswerType, Dimension] = {
     "time": "time", "clock_time": "time", "weekday": "time", "place": "location", "reason": "reason"
 }  # fmt: skip
 """The dimension that holds answers of a type."""
-PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
+FOR_PURPOSE = re.compile(
+    r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE
+)
 NUMBERED = re.compile(r"(\d+): (.*)", re.DOTALL)
 MIN_SHARED = 2
 """Content stems that a line shares with a message where a rule names it."""
-QUESTION_WORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())
+NO_KEYWORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())
 ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
@@ -77,7 +79,7 @@ MAX_SUPERSEDED = 2
 def parse_intent(question: ParseIntent) -> ParsedIntent:
     """Return what the query asks for. The dimension asked for is left open as a constraint."""
     query = question.query
-    dimension = DIMENSIONS.get(answer_type(query), "purpose" if PURPOSE.search(query) else "content")
+    dimension = DIMENSIONS.get(answer_type(query), "purpose" if FOR_PURPOSE.search(query) else "content")
     constraint = parse_constraint(query, question.now)
     return ParsedIntent(
         anchor=query.strip(),
@@ -150,7 +152,7 @@ def _text(passage: Evidence) -> str:
 def _keywords(query: str) -> list[str]:
     names = proper_names(query)
     in_names = {word for name in names for word in words(name)}
-    rest = (word for word in words(query) if word not in STOP_WORDS | QUESTION_WORDS | in_names)
+    rest = (word for word in words(query) if word not in STOP_WORDS | NO_KEYWORDS | in_names)
     return list(dict.fromkeys([*names, *rest]))
 
 

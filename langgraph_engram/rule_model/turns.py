@@ -26,7 +26,7 @@ from langgraph_engram.text.tokens import content_stems
 
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""
-RELATION = re.compile(
+BETWEEN_PEOPLE = re.compile(
     r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
     r"suggest\w*|advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|"
     r"because|so that)\b",
@@ -71,7 +71,7 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
     telling = (sentence for sentence in _numbered(question) if not sentence.image)
     relations: list[SourcedSentence] = []
-    for sentence in filter(lambda said: RELATION.search(said.text), telling):
+    for sentence in filter(lambda said: BETWEEN_PEOPLE.search(said.text), telling):
         speaker = sentence.turn.speaker
         others = ", ".join(name for name in people if name != speaker) or "themselves"
         content = f"{speaker} to {others}: {sentence.resolved}"
