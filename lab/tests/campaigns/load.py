@@ -133,8 +133,9 @@ async def measure(workers: list[str], tokens: list[str], seconds: int, *, thread
 
 @contextmanager
 def process(command: list[str], address: str, environment: dict[str, str], log: Path) -> Iterator[int]:
-    """Run a server until the end of the context; gives its process id once it answers."""
-    with log.open("w") as output, subprocess.Popen(command, env=environment, stdout=output, stderr=output) as running:
+    """Run a server in the folder of its log until the end of the context; gives its process id once it answers."""
+    run = partial(subprocess.Popen, command, env=environment, cwd=log.parent)
+    with log.open("w") as output, run(stdout=output, stderr=output) as running:
         try:
             for _ in range(START_SECONDS * 5):
                 try:
@@ -231,13 +232,14 @@ def load(
         environment = os.environ | {"ENGRAM_STORE": f"http://{HOST}:{port}", "ENGRAM_TOKENS": json.dumps(tokens)}
         if has_postgres:
             environment["POSTGRES_URI"], pids["postgres"] = stack.enter_context(postgres(folder / "postgres"))
+            environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         addresses = []
         for number in range(workers):
             address = f"http://{HOST}:{(port := free_port())}"
             home = folder / f"worker-{number}"
             home.mkdir()
             command = command_of(home, port, jobs, has_postgres=has_postgres)
-            server = process(command, f"{address}/ok", environment | {"XDG_DATA_HOME": str(home)}, Path(f"{home}.log"))
+            server = process(command, f"{address}/ok", environment | {"XDG_DATA_HOME": str(home)}, home / "log")
             pids[f"worker {number + 1}"] = stack.enter_context(server)
             addresses.append(address)
         before = {name: processor_seconds(pid) for name, pid in pids.items()}
