@@ -6,8 +6,9 @@ python -m lab.tests.campaigns.load --postgres --threads    needs langgraph-check
 Everything runs on this machine: the Chroma server, the workers (`engram serve`) and the clients. Each client first
 remembers a conversation, then goes on as an agent's user does: mostly searches, now and then two new messages, each
 request to a worker by turns. With `--postgres`, the workers (`langgraph dev`) keep their checkpoints in one PostgreSQL
-server; with `--threads`, what a client remembers is a run on a thread of its worker's, whose checkpoints stay. The
-report has requests a second, milliseconds, errors, who used the processor, and the checkpoints in PostgreSQL.
+server; with `--threads`, each run is on a thread of its client's, and its checkpoints stay. The two go together:
+LangGraph's development server (0.16) deletes a wrong thread where it waits for a database while several runs without
+one end. The report has requests a second, milliseconds, errors, who used the processor, and rows of checkpoints.
 """
 
 import argparse
@@ -70,8 +71,8 @@ class Client:
     chance: random.Random
     keeps_threads: bool = False
     sent: int = 0
-    threads: dict[str, str] = field(default_factory=dict)
-    """The client's thread at each worker."""
+    threads: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The client's thread of each graph at each worker."""
 
     async def remember(self, count: int) -> httpx.Response:
         """Tell `count` new things."""
@@ -89,15 +90,15 @@ class Client:
         self.sent += 1
         worker = self.workers[self.sent % len(self.workers)]
         body = {"assistant_id": graph, "input": {"request": request}}
-        path = await self._thread(worker) if self.keeps_threads and graph == "remember" else ""
+        path = await self._thread(worker, graph) if self.keeps_threads else ""
         return await self.http.post(f"{worker}{path}/runs/wait", json=body, headers={"X-Api-Key": self.token})
 
-    async def _thread(self, worker: str) -> str:
-        """Return the path of the client's thread at a worker."""
-        if worker not in self.threads:
+    async def _thread(self, worker: str, graph: str) -> str:
+        """Return the path of the client's thread of a graph at a worker."""
+        if (worker, graph) not in self.threads:
             made = await self.http.post(f"{worker}/threads", json={}, headers={"X-Api-Key": self.token})
-            self.threads[worker] = made.raise_for_status().json()["thread_id"]
-        return f"/threads/{self.threads[worker]}"
+            self.threads[worker, graph] = made.raise_for_status().json()["thread_id"]
+        return f"/threads/{self.threads[worker, graph]}"
 
 
 async def use(client: Client, until: float, measured: dict[str, Measured]) -> None:
