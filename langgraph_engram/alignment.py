@@ -98,11 +98,9 @@ def new_turns(
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it
-    stands. Messages from further back are known where each was said at a time that only one stored turn has. The same
-    word alone is known only at the very end of the session, because a call may be sent again. System messages stand
-    outside of this order, since agents put them before whatever part of a history they send: one is new where the
-    session does not hold it yet. A run that was cut off goes on as if the session still ended with what it had `begun`.
-    A message that is stored with another text is a turn of its own, which takes the place of the stored one.
+    stands, and messages from further back where each was said at a time that only one stored turn has. System messages
+    stand outside of this order: one is new where the session does not hold it yet. A run that was cut off goes on as if
+    the session still ended with what it had `begun`. A message that is stored with another text is a turn of its own.
     """
     whole = index.session_turns(session_id, withdrawn=True)
     stored = [turn for turn in whole if turn.withdrawn is None]

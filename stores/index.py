@@ -215,10 +215,9 @@ class ScopeIndex:
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
 
-        Turns and records mentioned by then are part of it, and so are those of unknown time, but for turns that their
-        threads no longer held, and what rests on them alone (docs/decisions/0026). A record is active if what
-        superseded it was not known. Events, boundaries and syntheses count if they were complete; an event without some
-        of its turns keeps the others, and no title. Nothing is ever overwritten in a store, so that all of it is there.
+        Turns and records mentioned by then are part of it, and those of unknown time, but for turns that their threads
+        no longer held, and what rests on them alone (docs/decisions/0026). A record is active if what superseded it was
+        not known. Boundaries and syntheses count if they were complete; an event keeps the turns that it has.
         """
         if moment is None and (branches == "all" or not self.turns.is_withdrawn.any()):
             return self
