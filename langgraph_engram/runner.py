@@ -40,7 +40,7 @@ from langgraph_engram.pending import (
 from langgraph_engram.prompts.list_items import ANSWER
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
-from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
+from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, sums_of, total
 from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
@@ -380,11 +380,10 @@ def _receipt_of_left(tasks: Sequence[PendingTask]) -> Receipt:
 
 def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     """Return the sum of receipts, with the run id of the last one; an empty receipt for none."""
-    counts = Receipt.model_fields.keys() - {"run_id", "notes", "usage"}
-    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
     notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
-    entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
-    return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
+    usage = total(entry for receipt in receipts for entry in receipt.usage.by_node)
+    run_id = receipts[-1].run_id if receipts else ""
+    return Receipt(run_id=run_id, notes=notes, usage=usage, **sums_of(receipts, Receipt))
 
 
 def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:

@@ -277,8 +277,7 @@ class Spent(Frozen):
     completion_tokens: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
-        sums = {name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields}
-        return Spent(**sums)
+        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields})
 
 
 class Synthesis(Frozen):
