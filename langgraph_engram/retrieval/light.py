@@ -246,7 +246,6 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
     """Return candidates as lines with their day: what was said in their turns that bears most on the query.
 
     To be `readable`, what points back is shown with the sentence before it; for a search that costs more than it shows.
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
     """
     points = {at: points_of(index.turns.items[at].text) for found in candidates for at in found.replies}
     often = Counter(point.casefold() for own in points.values() for point in own)

@@ -94,10 +94,7 @@ def repeats(passage: Evidence, shown: Set[str]) -> bool:
 
 
 def final_answer(answer: str) -> tuple[str, bool]:
-    """Return what follows the last "Answer:" that begins a line, and whether it says that memory may hold more of it.
-
-    An answer without such a line is returned whole.
-    """
+    """Return what follows the last "Answer:" of a line, else all of it, and whether it says that there may be more."""
     last = ANSWER_LINE.split(answer)[-1].strip()
     return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
 

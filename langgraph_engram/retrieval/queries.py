@@ -66,10 +66,7 @@ def truncation_notes(query: str) -> list[str]:
 
 
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:
-    """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody.
-
-    Where nobody else speaks, there is nobody to prefer them to.
-    """
+    """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody."""
     own = [person for person in people if person.casefold() in (user_id.casefold(), "user")]
     return own if len(own) < len(people) else []
 
@@ -78,7 +75,6 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
     """Return the constraints of a query; the dimension that it asks for constrains nothing.
 
     Args:
-        query: The query.
         parsed: What a model or the rules parsed; None where that failed, and the words alone are searched for.
         now: The time from which relative times count.
         askers: The speakers whom a query in the first person is about.

@@ -121,8 +121,7 @@ def min_max(scores: Scores) -> Scores:
 def with_neighbours(scores: Scores, places: NDArray[np.intp], weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
-    Searching for a sentence by its context beats showing its context (docs/decisions/0015). Between the
-    places of two sessions are at least as many empty ones as there are weights.
+    Between the places of two sessions are at least as many empty ones as there are weights (docs/decisions/0015).
     """
     side = [weight / 2 for weight in weights]
     placed = unscored(int(places.max(initial=0)) + SESSION_GAP + 1)
@@ -211,8 +210,7 @@ def event_scores(
     """Score events from coarse to fine (ES-Mem Eq. 7-10).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
-    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.
-    Others score 0.
+    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor, others 0.
     """
     events, boundaries = index.events, index.boundaries
     order, ranks, cosines = events.order(), events.ranks, boundaries.cosine(query)
