@@ -6,6 +6,7 @@ and asks whoever compiles a graph to list its types. The builders here do so for
 
 import copy
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,7 +14,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
-from langgraph_engram.state import ReadState, WriteState
+from langgraph_engram.state import ReadState, ServedRecallRequest, ServedRememberRequest, WriteState
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
 Saver = TypeVar("Saver", bound=BaseCheckpointSaver[Any] | None)
@@ -38,12 +39,13 @@ def with_known_types(saver: Saver) -> Saver:
     return cloned
 
 
+@cache
 def checkpointed_types() -> list[tuple[str, str]]:
-    """Return module and name of the types that a checkpoint may hold: those that the two states are made of."""
+    """Return module and name of the types that a checkpoint may hold: those of the two states, and of served inputs."""
     found: dict[type[BaseModel], None] = {}
-    for state in (WriteState, ReadState):
-        for annotation in get_type_hints(state).values():
-            _collect(annotation, found)
+    states = [annotation for state in (WriteState, ReadState) for annotation in get_type_hints(state).values()]
+    for annotation in (*states, ServedRememberRequest, ServedRecallRequest):
+        _collect(annotation, found)
     return [(model.__module__, model.__name__) for model in found]
 
 

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
 
-from langgraph_engram.branches import followed_turns, linked_turns, said_in
+from langgraph_engram.branches import followed_turns, linked_turns, said_in, tips_of, with_turns
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
@@ -73,33 +72,35 @@ def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
     }
 
 
-def followed_by_run(sessions: Mapping[str, RememberRequest], index: ScopeIndex) -> list[Turn]:
-    """Return the stored turns that the threads of a run's sessions no longer hold, or hold again."""
-    followed = (followed_turns(index, name, sent.messages, sent.thread) for name, sent in sessions.items())
-    return list(chain.from_iterable(followed))
-
-
 def turns_of_run(
     run_id: str, sessions: Mapping[str, RememberRequest], index: ScopeIndex, pending: Sequence[PendingTask]
-) -> list[list[Turn]]:
-    """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new.
+) -> tuple[list[Turn], list[list[Turn]]]:
+    """Return the stored turns that a run's threads no longer hold, or hold again, and the run's own of each session.
 
-    In `index`, what `followed_by_run` returns stands as it does from now on.
+    These are those that it stored before it was cut off, and those that are new.
     """
+    tips = {name: tips_of(index, name, sent.thread) for name, sent in sessions.items()}
+    followed = [
+        turn
+        for name, sent in sessions.items()
+        for turn in followed_turns(index, name, sent.messages, sent.thread, tips[name])
+    ]
+    index = with_turns(index, followed)
     begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
-    return [[*begun[name], *new_turns(sent, name, index, begun[name])] for name, sent in sessions.items()]
+    own = [[*begun[name], *new_turns(sent, name, index, begun[name], tips[name])] for name, sent in sessions.items()]
+    return followed, own
 
 
-def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:
+def new_turns(
+    request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = (), tips: Sequence[Turn] = ()
+) -> list[Turn]:
     """Return the turns of a request that are not stored yet.
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it
-    stands. Messages from further back are known where each was said at a time that only one stored turn has. The same
-    word alone is known only at the very end of the session, because a call may be sent again. System messages stand
-    outside of this order, since agents put them before whatever part of a history they send: one is new where the
-    session does not hold it yet. A run that was cut off goes on as if the session still ended with what it had `begun`.
-    A message that is stored with another text is a turn of its own, which takes the place of the stored one.
+    stands, and messages from further back where each was said at a time that only one stored turn has. System messages
+    stand outside of this order: one is new where the session does not hold it yet. A run that was cut off goes on as if
+    the session still ended with what it had `begun`. A message that is stored with another text is a turn of its own.
     """
     whole = index.session_turns(session_id, withdrawn=True)
     stored = [turn for turn in whole if turn.withdrawn is None]
@@ -120,7 +121,7 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
         _turn(message, request, session_id, seq, now, is_edit=message.external_id in edited)
         for seq, message in enumerate(fresh, start=start)
     ]
-    return linked_turns(turns, index, session_id, request.thread)
+    return linked_turns(turns, index, session_id, request.thread, tips)
 
 
 def _edits(request: RememberRequest, stored: Sequence[Turn]) -> list[Message]:

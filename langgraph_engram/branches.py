@@ -26,7 +26,7 @@ def said_in(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
 
 
 def followed_turns(
-    index: ScopeIndex, session_id: str, messages: Sequence[Message], thread: Thread | None = None
+    index: ScopeIndex, session_id: str, messages: Sequence[Message], thread: Thread | None, tips: Sequence[Turn]
 ) -> list[Turn]:
     """Return the stored turns that the thread of a session no longer holds, or holds again, as they are from now on.
 
@@ -34,13 +34,14 @@ def followed_turns(
         messages: What is sent of the session: one that is stored with another text is an edit, with a thread or not.
         thread: The whole of it, where the session follows one. A thread that has nothing in common with what is stored
             begins anew beside it, as one does whose checkpoints were lost, unless it is known to be forked.
+        tips: Its `tips_of`.
     """
     sent = [*(thread.messages if thread else ()), *messages]
     said = {message.external_id: said_in(message) for message in sent if message.external_id is not None}
     known = [turn for turn in index.turns.in_session(session_id) if turn.external_id in said]
     reasons: Reasons = {turn.turn_id: None if said[turn.external_id] == said_in(turn) else "edited" for turn in known}
     if thread:
-        reasons = _of_lacking(index, session_id, thread, reasons) | reasons
+        reasons = _of_lacking(index, session_id, thread, tips, reasons) | reasons
     now = datetime.now(UTC)
     return [
         turn.model_copy(update={"withdrawn": reason, "withdrawn_at": now if reason else None})
@@ -70,10 +71,12 @@ def with_turns(index: ScopeIndex, turns: Sequence[Turn]) -> ScopeIndex:
     return index.with_parts(turns=index.turns.with_items(turns, index.turns.vectors[rows])) if turns else index
 
 
-def linked_turns(turns: Sequence[Turn], index: ScopeIndex, session_id: str, thread: Thread | None) -> list[Turn]:
+def linked_turns(
+    turns: Sequence[Turn], index: ScopeIndex, session_id: str, thread: Thread | None, tips: Sequence[Turn]
+) -> list[Turn]:
     """Return new turns of a session as parts of its thread: an edit in place of the text before, others at the end."""
     first = {turn.external_id: turn for turn in reversed(index.session_turns(session_id, withdrawn=True)) if turn.graph}
-    last = next(filter(None, _tips(index, session_id, thread)), None) if thread else None
+    last = next(iter(tips), None)
     linked: list[Turn] = []
     for turn in turns:
         place: dict[str, str] = {}
@@ -93,13 +96,15 @@ def way_to(index: ScopeIndex, turn_id: str) -> Iterator[Turn]:
         turn_id = turn.after
 
 
-def _tips(index: ScopeIndex, session_id: str, thread: Thread) -> list[Turn | None]:
-    """Return the stored turns that a thread ends with, and ended with when it was last followed.
+def tips_of(index: ScopeIndex, session_id: str, thread: Thread | None) -> list[Turn]:
+    """Return the stored turns that a thread ends with, and ended with when it was last followed; none without one.
 
     Where nothing of its session is stored, they are of the session whose thread it was copied from.
     """
+    if thread is None:
+        return []
     names = [message.external_id for message in thread.messages if message.external_id is not None]
-    return [_last_of(index, session_id, thread, found) for found in (names, thread.held or ())]
+    return [tip for known in (names, thread.held or ()) if (tip := _last_of(index, session_id, thread, known))]
 
 
 def _last_of(index: ScopeIndex, session_id: str, thread: Thread, names: Sequence[str]) -> Turn | None:
@@ -112,9 +117,10 @@ def _last_of(index: ScopeIndex, session_id: str, thread: Thread, names: Sequence
     return max(own or named, key=lambda turn: (place[turn.external_id or ""], -turn.seq), default=None)
 
 
-def _of_lacking(index: ScopeIndex, session_id: str, thread: Thread, known: Collection[str]) -> Reasons:
+def _of_lacking(
+    index: ScopeIndex, session_id: str, thread: Thread, tips: Sequence[Turn], known: Collection[str]
+) -> Reasons:
     """Return why a thread lacks turns of its graph; None for what it trimmed, and for what it goes on from again."""
-    tips = list(filter(None, _tips(index, session_id, thread)))
     if not tips and not thread.forked:
         return {}
     way = [turn for tip in tips for turn in way_to(index, tip.turn_id)]
@@ -132,22 +138,22 @@ def _of_lacking(index: ScopeIndex, session_id: str, thread: Thread, known: Colle
         if turn.external_id in on_way:
             versions.setdefault(turn.external_id or "", []).append(turn)
     for name, turns in versions.items():
-        reasons |= _of_versions(turns, _standing_version(name, turns, thread))
+        reasons |= _of_versions(turns, _current_version(name, turns, thread))
     return reasons | dict.fromkeys((turn.turn_id for turn in copied), None)
 
 
-def _standing_version(name: str, turns: Sequence[Turn], thread: Thread) -> str:
+def _current_version(name: str, turns: Sequence[Turn], thread: Thread) -> str:
     """Return which version stands of a message that a thread let go of on its way; `REMOVED` for none."""
     if thread.held is None:
-        standing = [version_of(turn) for turn in turns if turn.withdrawn is None]
-        return [*standing, version_of(turns[0])][0] if thread.summarized else REMOVED
+        current = [version_of(turn) for turn in turns if turn.withdrawn is None]
+        return [*current, version_of(turns[0])][0] if thread.summarized else REMOVED
     return REMOVED if name in thread.held else thread.changed.get(name, version_of(turns[0]))
 
 
-def _of_versions(turns: Sequence[Turn], standing: str) -> Reasons:
+def _of_versions(turns: Sequence[Turn], current: str) -> Reasons:
     """Return why the versions of a message do not stand: all but one are edited, or the last that stood is removed."""
-    if standing != REMOVED:
-        return {turn.turn_id: None if version_of(turn) == standing else "edited" for turn in turns}
+    if current != REMOVED:
+        return {turn.turn_id: None if version_of(turn) == current else "edited" for turn in turns}
     return {turn.turn_id: "edited" if turn.withdrawn == "edited" else "removed" for turn in turns}
 
 

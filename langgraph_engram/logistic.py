@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Self
@@ -34,8 +34,9 @@ class LogisticRegression:
     """The weight of each feature by name; 0 for a feature without one."""
 
     @classmethod
+    @cache
     def load(cls, features: tuple[str, ...], package: str, file: str) -> Self:
-        """Return the regression whose weights a package ships as JSON."""
+        """Return the regression whose weights a package ships as JSON, the same each time."""
         return cls(features, **_stored(package, file))
 
     def probability(self, rows: Numbers) -> Numbers:
@@ -54,8 +55,9 @@ class TextClassifier:
     regressions: Sequence[LogisticRegression]
 
     @classmethod
-    def load(cls, labels: Sequence[str], package: str, file: str) -> Self:
-        """Return the classifier of these labels whose weights a package ships as JSON."""
+    @cache
+    def load(cls, labels: tuple[str, ...], package: str, file: str) -> Self:
+        """Return the classifier of these labels whose weights a package ships as JSON, the same each time."""
         stored = _stored(package, file)
         return cls([LogisticRegression(tuple(stored[label]["weights"]), **stored[label]) for label in labels])
 

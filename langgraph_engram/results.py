@@ -4,7 +4,7 @@ An empty result has a verdict or a count of zero; a failure is an error.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph_engram.schema import (
     Action,
@@ -340,7 +340,10 @@ def total(entries: Iterable[UsageEntry]) -> Usage:
 
 def sum_of(entries: Sequence[UsageEntry], node: str = "", model: str = "") -> UsageEntry:
     """Return the sum of usage entries as one of a node and a model."""
-    counts = UsageEntry.model_fields.keys() - {"node", "model"}
-    return UsageEntry(
-        node=node, model=model, **{name: sum(getattr(entry, name) for entry in entries) for name in counts}
-    )
+    return UsageEntry(node=node, model=model, **sums_of(entries, UsageEntry))
+
+
+def sums_of(parts: Sequence[Frozen], kind: type[Frozen]) -> dict[str, Any]:
+    """Return the sum of each number that things of a kind count, by name."""
+    counts = [name for name, field in kind.model_fields.items() if field.annotation in (int, float)]
+    return {name: sum(getattr(part, name) for part in parts) for name in counts}

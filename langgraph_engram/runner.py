@@ -19,8 +19,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateSnapshot, StreamMode
 
-from langgraph_engram.alignment import followed_by_run, join_requests, requests_by_session, share_runs, turns_of_run
-from langgraph_engram.branches import followed_turns, with_turns
+from langgraph_engram.alignment import join_requests, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.branches import followed_turns, tips_of
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError, InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
@@ -40,7 +40,7 @@ from langgraph_engram.pending import (
 from langgraph_engram.prompts.list_items import ANSWER
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
-from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, total
+from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, sums_of, total
 from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
@@ -55,8 +55,8 @@ LOG = logging.getLogger(__name__)
 GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
 """How the runs of the read graph are called in a trace, below the call that they are made for."""
 
-Verdict = Literal["approve", "reject"] | bool
-Answer = Verdict | Mapping[str, Verdict]
+Approves = Literal["approve", "reject"] | bool
+Answer = Approves | Mapping[str, Approves]
 """For all decisions, or for each by its id; True approves."""
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
@@ -109,7 +109,8 @@ class WriteRunner:
         request = screen(request, self.settings)
         if request.thread and not request.messages and not request.close_session:
             session_id, index = request.session_id or "", self.store.index(request.scope)
-            if not followed_turns(index, session_id, (), request.thread):
+            tips = tips_of(index, session_id, request.thread)
+            if not followed_turns(index, session_id, (), request.thread, tips):
                 return Receipt(run_id=request.run_id)
         return self.run(request.scope, {"request": request}, request.run_id)
 
@@ -267,8 +268,7 @@ class WriteRunner:
         sessions = requests_by_session(state.values["request"])
         with self.store.committing(scope), suppress(EncoderUnavailable):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
-            followed = followed_by_run(sessions, index)
-            received = turns_of_run(run_id, sessions, with_turns(index, followed), pending)
+            _, received = turns_of_run(run_id, sessions, index, pending)
             unstored = [(turns, f"{reason}or send it again") for turns in received]
             self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 
@@ -380,11 +380,10 @@ def _receipt_of_left(tasks: Sequence[PendingTask]) -> Receipt:
 
 def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     """Return the sum of receipts, with the run id of the last one; an empty receipt for none."""
-    counts = Receipt.model_fields.keys() - {"run_id", "notes", "usage"}
-    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
     notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
-    entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
-    return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
+    usage = total(entry for receipt in receipts for entry in receipt.usage.by_node)
+    run_id = receipts[-1].run_id if receipts else ""
+    return Receipt(run_id=run_id, notes=notes, usage=usage, **sums_of(receipts, Receipt))
 
 
 def stream_updates(parts: Iterable[tuple[str, Any]]) -> Iterator[RecallUpdate]:

@@ -22,9 +22,8 @@ Lasting = Literal[
     "instruction", "constraint", "preference", "decision", "commitment", "environment", "failed_attempt", "lesson",
     "goal", "relationship", "state",
 ]  # fmt: skip
-"""What something that the user said is good for later: how an assistant is to act from now on; what binds them (health,
-diet, money, access); what they prefer, decided, promised, work with, tried in vain, learned and want; who belongs to
-them; how things stand."""
+"""What something that the user said is good for later: how an assistant is to act; what binds them (health, money);
+what they prefer, decided, promised, work with, tried in vain, learned and want; who belongs to them; how things are."""
 IN_SET = "set"
 """The route that finds what stands in a set that a query names, in the scores of evidence."""
 LASTING = "lasting"
@@ -43,16 +42,13 @@ Metadata = dict[str, Scalar]
 DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
 Breadth = Literal["narrow", "list", "timeline", "summary"]
-"""Whether a query asks for one thing, or needs the whole: all of several things (which, how many, how much in all), the
-order or development of things over time, or a summary."""
+"""Whether a query asks for one thing, or needs the whole: all of several things, their order in time, or a summary."""
 Withdrawal = Literal["edited", "removed", "abandoned"]
-"""Why a thread no longer holds a turn: its message was given another text, or was removed, or the thread went on from a
-point before it."""
+"""Why a thread no longer holds a turn: its text was replaced, or removed, or the thread went on from before it."""
 Branches = Literal["current", "all"]
 """What of threads that were forked is read: the way that each goes on, or those that were abandoned as well."""
 QuerySort = Literal["question", "message", "idle"]
-"""Whether a query asks for something of the past, is a request, plan or remark on which something may bear, or one on
-which nothing does."""
+"""Whether a query asks for something of the past, or is a remark on which something may bear, or nothing does."""
 OUTLINE = "outline"
 """The route that shows a line of each exchange, in the scores of evidence."""
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
@@ -281,8 +277,7 @@ class Spent(Frozen):
     completion_tokens: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
-        sums = {name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields}
-        return Spent(**sums)
+        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields})
 
 
 class Synthesis(Frozen):

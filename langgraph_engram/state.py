@@ -155,6 +155,18 @@ class RecallRequest(ScopedRequest):
     """Whether a model selects what bears on a message."""
 
 
+class ServedRememberRequest(RememberRequest):
+    """The input of the served write graph: the user may be left out."""
+
+    user_id: str = ""
+
+
+class ServedRecallRequest(RecallRequest):
+    """The input of the served read graph: the user may be left out."""
+
+    user_id: str = ""
+
+
 class BatchSelection(Frozen):
     """What one batch of the deep selection selected."""
 

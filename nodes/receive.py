@@ -12,8 +12,7 @@ from typing import cast
 from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
 
-from langgraph_engram.alignment import followed_by_run, requests_by_session, turns_of_run
-from langgraph_engram.branches import with_turns
+from langgraph_engram.alignment import requests_by_session, turns_of_run
 from langgraph_engram.pending import (
     RECEIVE,
     UNFINISHED,
@@ -54,8 +53,7 @@ class Receive:
         """Store the turns that are new; those that this run stored before it was cut off are its own, too."""
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
-            followed = followed_by_run(sessions, index)
-            received = turns_of_run(run_id, sessions, with_turns(index, followed), pending)
+            followed, received = turns_of_run(run_id, sessions, index, pending)
             tasks = pending_tasks_for(run_id, "segment", [(own, UNFINISHED) for own in received])
             turns = [
                 turn if turn.turn_id in index.turns else turn.model_copy(update={"date_order": self.date_order})

@@ -1,10 +1,9 @@
 """Look after Chroma's own files in a folder: overwrite what was removed, and drop what is cut off.
 
-Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not
-(docs/decisions/0023). So the log loses all but the newest entry of each row of ours, the full-text index its removed
-terms, and the file its free pages. Slots of a vector index that were never taken hold whatever was in the memory of the
-process, be it another user's text: they are overwritten after each write of it. A file says whose rows are being
-removed, so that the next opening of the folder does what a process that died did not.
+Chroma removes a row without overwriting it, and keeps what was written last in a log (docs/decisions/0023). So the log
+loses all but the newest entry of each row of ours, the full-text index its removed terms, the file its free pages.
+Slots of a vector index that were never taken hold whatever was in the memory of the process: they are overwritten after
+each write. A file says whose rows are being removed, so that the next opening does what a process that died did not.
 """
 
 import logging

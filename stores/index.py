@@ -215,10 +215,9 @@ class ScopeIndex:
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
 
-        Turns and records mentioned by then are part of it, and so are those of unknown time, but for turns that their
-        threads no longer held, and what rests on them alone (docs/decisions/0026). A record is active if what
-        superseded it was not known. Events, boundaries and syntheses count if they were complete; an event without some
-        of its turns keeps the others, and no title. Nothing is ever overwritten in a store, so that all of it is there.
+        Turns and records mentioned by then are part of it, and those of unknown time, but for turns that their threads
+        no longer held, and what rests on them alone (docs/decisions/0026). A record is active if what superseded it was
+        not known. Boundaries and syntheses count if they were complete; an event keeps the turns that it has.
         """
         if moment is None and (branches == "all" or not self.turns.is_withdrawn.any()):
             return self
@@ -350,7 +349,7 @@ def _is_own(condition: Condition) -> bool:
 
 
 @dataclass
-class _Held:
+class _Cached:
     """The index of a scope, with the versions before it, the newest first, and what it took when last looked at."""
 
     index: ScopeIndex
@@ -363,7 +362,7 @@ class IndexCache:
 
     def __init__(self, memory_limit_mb: int) -> None:
         self._most_bytes = memory_limit_mb * 1_000_000
-        self._held: OrderedDict[Scope, _Held] = OrderedDict()
+        self._cached: OrderedDict[Scope, _Cached] = OrderedDict()
         """By scope; the one used last is the last one."""
         self._lock = RLock()
 
@@ -371,25 +370,25 @@ class IndexCache:
     def is_over_limit(self) -> bool:
         """Return whether there is an index to let go of."""
         with self._lock:
-            over = len(self._held) > MAX_SCOPES or sum(held.size for held in self._held.values()) > self._most_bytes
-            return over and len(self._held) > 1
+            over = len(self._cached) > MAX_SCOPES or sum(held.size for held in self._cached.values()) > self._most_bytes
+            return over and len(self._cached) > 1
 
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of a scope, if it is cached."""
         with self._lock:
-            held = self._held.get(scope)
+            held = self._cached.get(scope)
             if held is None:
                 return None
-            last = self._held[next(reversed(self._held))]
+            last = self._cached[next(reversed(self._cached))]
             if last is not held:
                 last.size = last.index.nbytes  # it grows as it is read
-                self._held.move_to_end(scope)
+                self._cached.move_to_end(scope)
             return held.index
 
     def version(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope as it was at a revision, if it is cached."""
         with self._lock:
-            held = self._held.get(scope)
+            held = self._cached.get(scope)
         versions = (held.index, *held.earlier) if held else ()
         return next((index for index in versions if index.revision == revision), None)
 
@@ -401,27 +400,27 @@ class IndexCache:
         """
         surplus = []
         with self._lock:
-            held = self._held.pop(scope, None)
+            held = self._cached.pop(scope, None)
             earlier = held.earlier if held and (before is not None or held.index is index) else ()
             if before is not None:
                 earlier = (before, *earlier)[:MAX_EARLIER]
-            self._held[scope] = _Held(index, earlier, index.nbytes)
+            self._cached[scope] = _Cached(index, earlier, index.nbytes)
             while self.is_over_limit:
-                last, of_last = self._held.popitem(last=False)
+                last, of_last = self._cached.popitem(last=False)
                 surplus.append((last, of_last.index))
         return surplus
 
     def all(self) -> list[tuple[Scope, ScopeIndex]]:
         """Return the indexes in the cache, with their scopes; the one used last is the last one."""
         with self._lock:
-            return [(scope, held.index) for scope, held in self._held.items()]
+            return [(scope, held.index) for scope, held in self._cached.items()]
 
     def clear(self) -> None:
         """Remove all indexes."""
         with self._lock:
-            self._held.clear()
+            self._cached.clear()
 
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""
         with self._lock:
-            self._held.pop(scope, None)
+            self._cached.pop(scope, None)

@@ -82,7 +82,6 @@ class KindIndex(Generic[T]):
         """The names of those that were read from a snapshot."""
         self.names: dict[str, dict[str, int]] = {}
         """The codes of names, by what they name: versions share them."""
-        """What was computed of this version beside the columns, by name."""
         self._positions: dict[str, int] = {}
         """The positions of items by id: versions share it, each up to its length."""
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))

@@ -4,9 +4,8 @@ An item has any number of vectors and its value is filtered at any depth, which 
 is whole in one row, beside each prefix of its namespace: Chroma returns what is under a prefix, and that is filtered
 and ranked exactly. All text is JSON in ASCII: half characters and zero bytes, which Chroma refuses, pass through.
 
-The operations of a batch are checked before anything is done. Its texts are embedded, with LangChain's `Embeddings` or
-an `Encoder` as such, then come its reads, and then its writes. Filters mean what they mean to LangGraph's stores over
-databases, and values compare as JSON does.
+The operations of a batch are checked before anything is done; its reads come before its writes. Filters mean what they
+mean to LangGraph's stores over databases, and values compare as JSON does.
 """
 
 import json

@@ -1,9 +1,8 @@
 """Keep the index of a scope in a file beside an embedded store: to read it takes a tenth of what to read its rows does.
 
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
-commit to its scope, as it is when something is forgotten. A stamp of the database and the snapshots, written when
-everything is closed and removed when the database is opened, tells whether anybody wrote to it since, or a process was
-killed: then they are removed. One that is damaged, of another encoder or version is ignored (docs/decisions/0003).
+commit to its scope. A stamp, written when everything is closed and removed when the database is opened, tells whether
+anybody wrote to it since, or a process was killed: then all are removed (docs/decisions/0003).
 """
 
 import json

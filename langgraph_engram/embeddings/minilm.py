@@ -14,6 +14,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -147,21 +148,25 @@ def _download() -> Path:
     return Path(paths[0]).parent
 
 
-class TorchMiniLM:
-    """Encode with all-MiniLM-L6-v2 in torch. The first `encode` loads it: 5 s."""
+class _MiniLM:
+    """What encodes with all-MiniLM-L6-v2, loaded by the first `encode`."""
 
     name = VECTOR_SPACE
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._transformer: SentenceTransformer | None = None
-        self._lock = Lock()
+        self._folder, self._lock = folder, Lock()
+
+
+class TorchMiniLM(_MiniLM):
+    """Encode with all-MiniLM-L6-v2 in torch. The first `encode` loads it: 5 s."""
+
+    @cached_property
+    def _transformer(self) -> "SentenceTransformer":
+        return _load(find_weights(self._folder))
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, of which the first 256 tokens are read. Calls from many threads take turns."""
         with self._lock:
-            if self._transformer is None:
-                self._transformer = _load(find_weights(self._folder))
             return _encode(self._transformer, texts)
 
 
@@ -210,15 +215,12 @@ class _Network:
         return np.asarray(vectors)
 
 
-class OnnxMiniLM:
+class OnnxMiniLM(_MiniLM):
     """Encode with all-MiniLM-L6-v2 in ONNX Runtime. The first `encode` loads it."""
 
-    name = VECTOR_SPACE
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._network: _Network | None = None
-        self._lock = Lock()
+    @cached_property
+    def _network(self) -> _Network:
+        return _open_network(find_weights(self._folder))
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, of which the first 256 tokens are read. Many threads may call it at once.
@@ -227,9 +229,8 @@ class OnnxMiniLM:
             EncoderUnavailable: The first call found no weights, or wrong ones; or ONNX Runtime cannot run them.
         """
         with self._lock:
-            if self._network is None:
-                self._network = _open_network(find_weights(self._folder))
-        return self._network.encode(texts)
+            network = self._network
+        return network.encode(texts)
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:

@@ -29,7 +29,7 @@ from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_
 from langgraph_engram.integrations.transcripts import Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
 from langgraph_engram.pending import cited_turns
-from langgraph_engram.results import ErasureReceipt
+from langgraph_engram.results import ErasureReceipt, sums_of
 from langgraph_engram.schema import Metadata, Scope, Turn, make_id
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
@@ -242,10 +242,8 @@ def _forget(memory: Memory, scope: Scope, memory_id: str, turns: Sequence[Turn])
     if not turns:
         return memory.forget(record_id=memory_id, **user)
     receipts = [memory.forget(turn_id=turn.turn_id, **user) for turn in turns]
-    counts = [name for name, field in ErasureReceipt.model_fields.items() if field.annotation is int]
-    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
     residue = [line for receipt in receipts for line in receipt.residue]
-    return receipts[-1].model_copy(update={**sums, "residue": residue})
+    return receipts[-1].model_copy(update={**sums_of(receipts, ErasureReceipt), "residue": residue})
 
 
 def _report_error(error: ToolException) -> str:

@@ -11,7 +11,6 @@ from langgraph_engram.papers import dimmem, esmem, hymem, structmem
 from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
 from langgraph_engram.prompts.write_answer import SOURCE, AnswerForm
 from langgraph_engram.retrieval.light import ReadParts, default_parts
-from langgraph_engram.retrieval.search import ListEnd
 from langgraph_engram.settings import Settings
 
 
@@ -19,27 +18,27 @@ def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     """Return the parts of the preset's paper; those of the default preset where it follows none."""
     if settings.paper is None:
         return default_parts(encoder, settings)
-    routes, end = settings.retrieve.routes, ListEnd(settings.retrieve)
+    search, routes = settings.retrieve, settings.retrieve.routes
     form = AnswerForm(layout=as_found, source=SOURCE)
     match settings.paper:
         case DimMemSettings() as paper:
             ranker: Ranker = dimmem.DimMemRanker(routes, paper.top_k, paper)
             layout = dimmem.with_dimensions if paper.shows_dimensions else as_found
             form = replace(form, wording=dimmem.REASONED, layout=layout)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form, intent_rules=dimmem.INTENT_RULES)
+            parts = ReadParts(PaperRetriever(encoder, ranker, search, routes), form, intent_rules=dimmem.INTENT_RULES)
         case EsMemSettings() as paper:
             lacking = ["boundary"] if paper.boundary_k else []
             ranker = esmem.EsMemRanker(paper)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, lacking, paper.event_passages), form)
+            parts = ReadParts(PaperRetriever(encoder, ranker, search, lacking, paper.event_passages), form)
         case StructMemSettings() as paper:
             ranker = structmem.StructMemRanker(routes, paper.top_k, paper.synthesis_k)
             form = replace(form, layout=structmem.by_speaker)
-            parts = ReadParts(PaperRetriever(encoder, ranker, end, routes), form)
+            parts = ReadParts(PaperRetriever(encoder, ranker, search, routes), form)
         case HyMemSettings() as paper:
             ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k, encoder)
             wording = hymem.LIGHT if settings.deep.sufficiency == "always" else hymem.EXHAUSTIVE
             parts = ReadParts(
-                PaperRetriever(encoder, ranker, end, routes if paper.level1 else (), event_turns=hymem.shown_turns),
+                PaperRetriever(encoder, ranker, search, routes if paper.level1 else (), event_turns=hymem.shown_turns),
                 replace(form, wording=wording, shows_earlier=True),
                 turns_around=hymem.unit_turns,
                 select_batch=paper.select_batch,

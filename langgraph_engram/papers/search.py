@@ -18,8 +18,9 @@ from langgraph_engram.retrieval.passages import (
 )
 from langgraph_engram.retrieval.relevance import Relevance, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import Scores, min_max, top_matching, top_positions
-from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
+from langgraph_engram.retrieval.search import Found, Ranking, Search, cut, stop_of
 from langgraph_engram.schema import Event, Evidence, Intent, Turn
+from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import content_stems
@@ -38,7 +39,7 @@ class PaperRetriever:
 
     encoder: Encoder
     ranker: Ranker
-    end: ListEnd
+    settings: RetrieveSettings
     routes: Sequence[str] = ()
     """The routes whose lack of data is noted."""
     event_passages: Literal["turns", "summary"] = "turns"
@@ -53,13 +54,13 @@ class PaperRetriever:
         candidates = list(self.ranker.rank(matches, search.intent, query))
         relevance = Relevance(index, search.intent, query)
         found = with_relevance(candidates, relevance.features(candidates))
-        settings = self.end.settings
-        kept = truncate(found, self.end.stop(search, settings.stop), weight=0)
+        settings = self.settings
+        kept = truncate(found, stop_of(search, settings.stop), weight=0)
         shown = [with_excerpt(self._format(index, candidate), relevance.stem_weights) for candidate in kept]
         sizes = {"boundary": len(index.boundaries), "synthesis": len(index.syntheses)}
         empty = [name for name in self.routes if not sizes.get(name, len(index.records))]
         ranking = Ranking(matches, query, candidates, empty)
-        return self.end.cut(search, ranking, shown, search.budget or settings.budget)
+        return cut(search, ranking, shown, search.budget or settings.budget, settings.lasting_share)
 
     def _format(self, index: ScopeIndex, candidate: Candidate) -> Evidence:
         """Return an event as its summary where that is asked for or no turn is left, anything else as it is said."""

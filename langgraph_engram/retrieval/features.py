@@ -31,8 +31,6 @@ QUESTION_WEIGHT = 0.5
 """Subtracted from questions."""
 ASSISTANT_PENALTY = 0.8
 """Subtracted from an assistant's words, unless the query asks for them."""
-LINKS = "links"
-"""The name of the links among what is computed once of each version of an index."""
 MAX_CITED_TURNS = 3
 """Turns that a record may cite and still stand for each of them in a search."""
 LENGTH_UNIT = 100
@@ -135,7 +133,7 @@ class RecordLinks:
 
 def record_links(index: ScopeIndex) -> RecordLinks:
     """Return the links of a version of a scope, which keeps them; only those of new items are computed."""
-    links: RecordLinks = index.derived.setdefault(LINKS, RecordLinks(index.records, index.turns, index.events))
+    links: RecordLinks = index.derived.setdefault("links", RecordLinks(index.records, index.turns, index.events))
     return links
 
 

@@ -194,9 +194,8 @@ def group_records(index: ScopeIndex, ranked: Positions, scores: Scores, reach: i
     """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
     A group reaches as many turns from one record to the next; with a reach of 0 it is of one turn. Each further record
-    of one turn scores less, since the turn is shown already. A superseded record is a group of its own, because it is
-    shown with its successor, and so is a chunk, and what cites too many turns. A group is yielded once no further
-    record can join it, since few are read.
+    of one turn scores less. A superseded record, a chunk and what cites too many turns are groups of their own. A group
+    is yielded once no further record can join it, since few are read.
     """
     repeated: Counter[int] = Counter()
     groups: list[RecordGroup] = []

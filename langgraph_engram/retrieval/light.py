@@ -1,8 +1,8 @@
 """Find passages by the light routes: for one thing whole ones, then lines; for what needs the whole lines alone.
 
 Counts, lists, orders and summaries rest on many turns, and whole passages fill the budget with a tenth of them
-(docs/decisions/0018). Summaries also show what an assistant replied: the points of each reply, its headings and what
-its lists set in bold, without those that its other replies have as well ("Explanation", "Summary").
+(docs/decisions/0018). Summaries also show the points of each reply of an assistant, its headings and what it sets in
+bold, without those that its other replies have as well ("Explanation", "Summary").
 """
 
 from collections import Counter
@@ -44,8 +44,8 @@ from langgraph_engram.retrieval.relevance import (
     truncate,
     with_relevance,
 )
-from langgraph_engram.retrieval.scoring import Routes, top_matching
-from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Retriever, Search
+from langgraph_engram.retrieval.scoring import score_routes, top_matching
+from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
 from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
@@ -89,14 +89,13 @@ class LightRetriever:
 
     encoder: Encoder
     settings: RetrieveSettings
-    end: ListEnd
 
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
         """Return the passages that bear most on a query, within the budget, and a note of each lack."""
         if search.intent.sort != "question":
-            return MessageRetriever(self.encoder, self.end).retrieve(index, search)
-        routes = Routes(self.encoder, self.settings.routes)
-        fusion = Fusion(index, search.intent, routes.score(index, search.intent), search.conditions)
+            return MessageRetriever(self.encoder, self.settings).retrieve(index, search)
+        scores = score_routes(self.encoder, self.settings.routes, index, search.intent)
+        fusion = Fusion(index, search.intent, scores, search.conditions)
         relevance = Relevance(index, search.intent, fusion.scores.query)
         breadth, most = _lines_wanted(search)
         more = 0
@@ -111,20 +110,20 @@ class LightRetriever:
             most = min(most, in_sets + BESIDE_SETS) if in_sets else most
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
             found = with_relevance(pool, relevance.features(pool))
-            kept = _ended(search, found, self.end.stop(search, OUTLINE_STOP))
+            kept = _ended(search, found, stop_of(search, OUTLINE_STOP))
             lines = format_lines(index, kept, readable=search.mode == "recall")
             fresh = [line for line in lines if line.evidence_id not in search.read]
             fresh = _mostly_within(fresh, search.intent) if search.mode == "recall" else fresh
             shown = fresh[:most] if search.mode == "recall" else fresh
             more = len(fresh) - len(shown)
         ranking = Ranking(fusion.matches, fusion.scores.query, pool, fusion.scores.empty)
-        return self.end.cut(search, ranking, shown, budget)._replace(more=more)
+        return cut(search, ranking, shown, budget, self.settings.lasting_share)._replace(more=more)
 
     def _answering(
         self, fusion: Fusion, relevance: Relevance, pool: Sequence[Candidate], search: Search, budget: int
     ) -> list[Evidence]:
         """Return whole passages, then lines; little where nothing found seems to answer."""
-        stop = self.end.stop(search, self.settings.stop)
+        stop = stop_of(search, self.settings.stop)
         features = relevance.features(pool)
         found = with_relevance(pool, features)
         if stop and not is_answered(features, found):
@@ -201,7 +200,7 @@ class ReadParts:
 
 def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     """Return the parts of the default preset."""
-    retriever = LightRetriever(encoder, settings.retrieve, ListEnd(settings.retrieve))
+    retriever = LightRetriever(encoder, settings.retrieve)
     return ReadParts(retriever, AnswerForm().styled(settings.answer.style), reads_whole=settings.retrieve.whole)
 
 
@@ -259,7 +258,6 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
     """Return candidates as lines with their day: what was said in their turns that bears most on the query.
 
     To be `readable`, what points back is shown with the sentence before it; for a search that costs more than it shows.
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
     """
     points = {at: points_of(index.turns.items[at].text) for found in candidates for at in found.replies}
     often = Counter(point.casefold() for own in points.values() for point in own)

@@ -1,17 +1,14 @@
 """Find what bears on a message: a request, a plan or a remark, of which no word may stand in what matters to it.
 
 A peanut allergy bears on a team lunch. What tells it is how much a statement matters in general, and how near it is in
-meaning, far below what a question would be answered from. One calibrated probability orders what people said, ends the
-list where a passage is no longer worth its tokens, and gives the verdict (docs/decisions/0016).
-
-A model that selects is offered short lines. First a fixed part, what lasts most, in order of time: it changes with
-every fiftieth record alone, so that a provider's prompt cache keeps it. Then the nearest statements among the rest.
+meaning. One calibrated probability orders what people said, ends the list where a passage is no longer worth its
+tokens, and gives the verdict (docs/decisions/0016). A model that selects is offered short lines: what lasts most, which
+changes with every fiftieth record alone, so that a provider's prompt cache keeps it, then the nearest among the rest.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -25,8 +22,9 @@ from langgraph_engram.retrieval.passages import Candidate, approximate_tokens, f
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.scoring import Positions, top_positions
-from langgraph_engram.retrieval.search import Found, ListEnd, Ranking, Search
+from langgraph_engram.retrieval.search import Found, Ranking, Search, cut
 from langgraph_engram.schema import MOST_SIGNIFICANT, Evidence, Intent, Record
+from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.statements import own_words
@@ -71,12 +69,6 @@ SELECTED = "selected"
 """The route of what a model named, in the scores of evidence."""
 
 
-@cache
-def load_regression() -> LogisticRegression:
-    """Return the shipped regression, which the lab's `training/messages.py` fits."""
-    return LogisticRegression.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
-
-
 @dataclass(frozen=True, eq=False)
 class Statements:
     """What people said in a scope, compared with one message."""
@@ -88,18 +80,13 @@ class Statements:
     idle: float
     """The probability that nothing bears on it, by its words alone."""
 
-    @property
-    def index(self) -> ScopeIndex:
-        """Return the scope."""
-        return self.matches.index
-
     def candidates(self) -> list[Candidate]:
         """Return the statements that are compared, with the probability that each bears on the message, best first."""
         positions = self.positions()
         if not len(positions):
             return []
         rows = self.features(positions)
-        bearing = load_regression().probability(rows)
+        bearing = LogisticRegression.load(FEATURES, __package__, WEIGHTS_FILE).probability(rows)
         return [
             Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
             for at, chance, cosine in sorted(
@@ -109,14 +96,14 @@ class Statements:
 
     def said(self) -> Positions:
         """Return the positions of what people said and is so today, in the words of one sentence or few."""
-        records, links = self.index.records, record_links(self.index)
+        records, links = self.matches.index.records, record_links(self.matches.index)
         idle = links.is_assistant | records.is_chunk | records.column("small_talk", _is_small_talk, np.bool_)
         return np.flatnonzero(records.active & self.matches.records & ~idle)
 
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
         said = self.said()
-        cosines = self.index.records.cosine_of(said, self.query)
+        cosines = self.matches.index.records.cosine_of(said, self.query)
         mattering = (cosines + MATTERING * self._lasts(said)).astype(np.float32)
         chosen = np.array(sorted({*top_positions(cosines, POOL), *top_positions(mattering, POOL)}), dtype=np.intp)
         return said[chosen[np.argsort(-cosines[chosen], kind="stable")]]
@@ -129,18 +116,16 @@ class Statements:
         - `rank`: ln(1 + statements that are nearer).
         - `nearest`, `records`, `length`, `idle`: of all: the highest cosine, ln of the records in the scope, ln of the
           message's characters, and the log-odds that it is idle.
-
-        The turn around a statement, and words that both share, tell nothing more of people and messages that the
-        weights were not fitted to.
         """
-        cosines = self.index.records.cosine_of(positions, self.query)
+        records = self.matches.index.records
+        cosines = records.cosine_of(positions, self.query)
         idle = log_odds(np.array([self.idle]), LEAST)[0]
-        of_all = (cosines.max(), np.log(len(self.index.records)), np.log1p(len(self.message)), idle)
+        of_all = (cosines.max(), np.log(len(records)), np.log1p(len(self.message)), idle)
         shared = np.tile(np.array(of_all), (len(positions), 1))
         return np.column_stack([self._lasts(positions), cosines, np.log1p(np.arange(len(positions))), shared])
 
     def _lasts(self, positions: Positions) -> Numbers:
-        return log_odds(self.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
+        return log_odds(self.matches.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
 
 
 def _is_small_talk(record: Record) -> bool:
@@ -153,7 +138,7 @@ class MessageRetriever:
     """Search for what bears on a message, and show a line of each statement that is worth its tokens."""
 
     encoder: Encoder
-    end: ListEnd
+    settings: RetrieveSettings
 
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
         """Return the statements that bear most on a message, within the budget; nothing for an idle one."""
@@ -162,12 +147,13 @@ class MessageRetriever:
             return Found([], [IDLE_NOTE])
         statements = statements_for(index, intent, self.encoder, search.conditions)
         candidates, size_of = statements.candidates(), approximate_tokens(index)
-        settings = self.end.settings
+        settings = self.settings
         budget = search.budget or (settings.budget if search.stop == 0 else settings.message_budget)
         price = SMALL_PRICE if sum(map(size_of, candidates)) <= SMALL_SCOPE else PRICE
         worth = [found for found in candidates if search.stop == 0 or found.relevance >= price * size_of(found)]
         shown = [format_record(index, found) for found in fit_budget(worth, budget, size_of=size_of)]
-        return self.end.cut(search, Ranking(statements.matches, statements.query, candidates), shown, budget, near=0)
+        ranking = Ranking(statements.matches, statements.query, candidates)
+        return cut(search, ranking, shown, budget, settings.lasting_share, near=0)
 
 
 def statements_for(
@@ -221,7 +207,7 @@ class Offer:
 
 def make_offer(statements: Statements) -> Offer:
     """Return what is offered for a message."""
-    index = statements.index
+    index = statements.matches.index
     said = statements.said()
     settled = said[said < len(index.records) // RENEWED * RENEWED]
     noted = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}

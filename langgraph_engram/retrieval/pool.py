@@ -1,8 +1,7 @@
 """Gather the pool of passages that an answer rests on, within a budget, and complete what the answer cites of it.
 
-Small models write the number of a passage in place of an answer, or an answer without numbers. The first becomes the
-text of the passage; the second is traced to the passage that holds most of its words. Numbers that point at no passage
-are removed. Of a list that a model wrote, each item is checked against the lines that it cites.
+Small models write the number of a passage in place of an answer, which becomes its text, or an answer without numbers,
+which is traced to the passage that holds most of its words. Each item of a list is checked against the lines it cites.
 """
 
 import re
@@ -95,10 +94,7 @@ def repeats(passage: Evidence, shown: Set[str]) -> bool:
 
 
 def final_answer(answer: str) -> tuple[str, bool]:
-    """Return what follows the last "Answer:" that begins a line, and whether it says that memory may hold more of it.
-
-    An answer without such a line is returned whole.
-    """
+    """Return what follows the last "Answer:" of a line, else all of it, and whether it says that there may be more."""
     last = ANSWER_LINE.split(answer)[-1].strip()
     return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -35,8 +34,7 @@ SORT_FILE = "sort_weights.json"
 BROAD = ("whole", "timeline", "summary")
 """Whether a query needs the whole, and as what, each with a regression of its own."""
 LEAST_WHOLE = {"recall": 0.24, "search": 0.6}
-"""The probability of needing the whole from which lines are shown. Readers lose more by what is left out than by lines
-too many; whoever sees the result of a search loses the sentences around each line."""
+"""The probability of needing the whole from which lines are shown: readers lose more by what is left out."""
 MORE_THAN_A_LIST = 0.5
 """The probability from which the whole is a timeline or a summary."""
 SORTS: tuple[QuerySort, ...] = ("message", "idle")
@@ -68,10 +66,7 @@ def truncation_notes(query: str) -> list[str]:
 
 
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:
-    """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody.
-
-    Where nobody else speaks, there is nobody to prefer them to.
-    """
+    """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody."""
     own = [person for person in people if person.casefold() in (user_id.casefold(), "user")]
     return own if len(own) < len(people) else []
 
@@ -80,7 +75,6 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
     """Return the constraints of a query; the dimension that it asks for constrains nothing.
 
     Args:
-        query: The query.
         parsed: What a model or the rules parsed; None where that failed, and the words alone are searched for.
         now: The time from which relative times count.
         askers: The speakers whom a query in the first person is about.
@@ -120,7 +114,8 @@ def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall
     if intent.breadth or encoder.name != VECTOR_SPACE:
         return intent.breadth or "narrow"
     text = first_person_query(intent)
-    whole, timeline, summary = _load(BROAD, BREADTH_FILE).probabilities([text], encoder.encode([text]))[0]
+    classifier = TextClassifier.load(BROAD, __package__, BREADTH_FILE)
+    whole, timeline, summary = classifier.probabilities([text], encoder.encode([text]))[0]
     if whole < LEAST_WHOLE[mode]:
         return "narrow"
     return "list" if max(timeline, summary) < MORE_THAN_A_LIST else "timeline" if timeline > summary else "summary"
@@ -129,11 +124,10 @@ def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall
 def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
-    Where it asks anything of a talk in which no assistant could answer (`is_talk`), asks of somebody by name, for the
-    assistant's words, for a time, a number or a name of the user's own, or broadly, it is a question; else as the
-    classifier says, which knows MiniLM's vectors. What that is not sure of is a question too, if it may be about the
-    past at all: it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is
-    idle.
+    It is a question where it asks anything of a talk in which no assistant could answer (`is_talk`), of somebody by
+    name, for the assistant's words, for a time, a number or a name of the user's own, or broadly; else as the
+    classifier says. What that is not sure of is one too, if it asks, is in the first person, names somebody, or is a
+    few words. Below `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -143,7 +137,7 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
     if asks_for_fact or (asks and intent.breadth not in (None, "narrow")):
         return "question"
-    chances = _load(SORTS, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
+    chances = TextClassifier.load(SORTS, __package__, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     few = len(query.split()) < MIN_ALONE_STEMS
     may_ask = asks or of_self or intent.speakers or few
     if may_ask and chances.max() < LEAST_SORT:
@@ -153,19 +147,14 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
 
 def idle_chance(message: str, vector: Vectors) -> float:
     """Return the probability that nothing bears on a message, by its words and MiniLM's unit vector of shape (d,)."""
-    return float(_load(SORTS, SORT_FILE).probabilities([message], vector[np.newaxis])[0, SORTS.index("idle")])
+    classifier = TextClassifier.load(SORTS, __package__, SORT_FILE)
+    return float(classifier.probabilities([message], vector[np.newaxis])[0, SORTS.index("idle")])
 
 
 def with_context(message: str, before: Sequence[str]) -> str:
     """Return a message with what its thread said last, where it cannot be read without ("and for Friday?")."""
     cannot_stand_alone = read_cues(message).points_back or len(content_stems(message)) < MIN_ALONE_STEMS
     return "\n".join([*before[-CONTEXT_TURNS:], message]) if cannot_stand_alone else message
-
-
-@cache
-def _load(labels: tuple[str, ...], file: str) -> TextClassifier:
-    """Return a shipped classifier, which the lab's `training/sentences.py` fits."""
-    return TextClassifier.load(labels, "langgraph_engram.retrieval", file)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -5,7 +5,6 @@ fits them. Where a query names people, what is said about others is a reason for
 """
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import chain, takewhile
 from math import log1p
 from typing import Any, NamedTuple, TypeVar
@@ -23,7 +22,7 @@ from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
-"""The relevance below which all count the same; 1 - LEAST is the highest."""
+"""The lowest relevance that is told apart; 1 - LEAST is the highest."""
 NEAREST = 5
 """Candidates, those of the best scores, of which it counts how near they are because of what is said about others."""
 ANSWERED = 0.31
@@ -60,12 +59,6 @@ class _Fit(NamedTuple):
     rival_coverage: Scores
     stems: Flags
     """Which stems of the query each holds, of shape (things, stems)."""
-
-
-@cache
-def load_regression(features: tuple[str, ...] = FEATURES, file: str = WEIGHTS_FILE) -> LogisticRegression:
-    """Return a shipped regression."""
-    return LogisticRegression.load(features, "langgraph_engram.retrieval", file)
 
 
 class Relevance:
@@ -188,7 +181,7 @@ class Relevance:
 
 def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[Candidate]:
     """Return candidates with their relevance, by what `Relevance.features` returns of them."""
-    estimates = load_regression().probability(features).tolist()
+    estimates = LogisticRegression.load(FEATURES, __package__, WEIGHTS_FILE).probability(features).tolist()
     return [candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)]
 
 
@@ -197,7 +190,8 @@ def is_answered(features: Numbers, candidates: Sequence[Candidate]) -> bool:
     if not candidates:
         return True
     row = answered_features(features, [candidate.relevance for candidate in candidates])
-    return float(load_regression(ANSWERED_FEATURES, ANSWERED_FILE).probability(row[np.newaxis])[0]) >= ANSWERED
+    regression = LogisticRegression.load(ANSWERED_FEATURES, __package__, ANSWERED_FILE)
+    return float(regression.probability(row[np.newaxis])[0]) >= ANSWERED
 
 
 def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:

@@ -60,39 +60,31 @@ class RouteScores:
     """Routes without data."""
 
 
-@dataclass(frozen=True)
-class Routes:
-    """Score everything in a scope by the routes that are named, for a query in the first person if it is of one."""
+def score_routes(encoder: Encoder, names: Sequence[str], index: ScopeIndex, intent: Intent) -> RouteScores:
+    """Score everything in a scope by the routes that are named, for a query in the first person if it is of one.
 
-    encoder: Encoder
-    names: Sequence[str]
-
-    def score(self, index: ScopeIndex, intent: Intent) -> RouteScores:
-        """Return the scores; a route without data scores nothing and is named in `empty`."""
-        query = self.encoder.encode([first_person_query(intent)])[0]
-        stems = _stems(intent)
-        records: dict[str, Scores] = {}
-        if "lexical" in self.names:
-            records["lexical"] = _beside_others(index.records, index.records.bm25(stems), NEIGHBOURS)
-        if "dense" in self.names:
-            cosines = index.records.cosine(query)
-            records["dense"] = _beside_others(index.records, cosines, NEIGHBOURS)
-            records["first_person_dense"] = min_max(cosines)
-        if "dimension" in self.names:
-            records["dimension"] = dimension_scores(index.records, intent)
-        return RouteScores(
-            query,
-            records,
-            turns=_turn_scores(index, query, stems) if "turn" in self.names else unscored(len(index.turns)),
-            events=event_scores(index, query) if "boundary" in self.names else unscored(len(index.events)),
-            syntheses=synthesis_scores(index, query) if "synthesis" in self.names else unscored(len(index.syntheses)),
-            empty=self._empty(index),
-        )
-
-    def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
-        """Return the routes without data; that nothing is summarized yet is no lack where the records are found."""
-        sizes = {"boundary": len(index.boundaries), "turn": len(index.turns), "synthesis": 1}
-        return tuple(name for name in self.names if not sizes.get(name, len(index.records)))
+    A route without data scores nothing; that nothing is summarized yet is no lack where the records are found.
+    """
+    query = encoder.encode([first_person_query(intent)])[0]
+    stems = _stems(intent)
+    records: dict[str, Scores] = {}
+    if "lexical" in names:
+        records["lexical"] = _beside_others(index.records, index.records.bm25(stems), NEIGHBOURS)
+    if "dense" in names:
+        cosines = index.records.cosine(query)
+        records["dense"] = _beside_others(index.records, cosines, NEIGHBOURS)
+        records["first_person_dense"] = min_max(cosines)
+    if "dimension" in names:
+        records["dimension"] = dimension_scores(index.records, intent)
+    sizes = {"boundary": len(index.boundaries), "turn": len(index.turns), "synthesis": 1}
+    return RouteScores(
+        query,
+        records,
+        turns=_turn_scores(index, query, stems) if "turn" in names else unscored(len(index.turns)),
+        events=event_scores(index, query) if "boundary" in names else unscored(len(index.events)),
+        syntheses=synthesis_scores(index, query) if "synthesis" in names else unscored(len(index.syntheses)),
+        empty=tuple(name for name in names if not sizes.get(name, len(index.records))),
+    )
 
 
 def synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
@@ -129,8 +121,7 @@ def min_max(scores: Scores) -> Scores:
 def with_neighbours(scores: Scores, places: NDArray[np.intp], weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
-    Searching for a sentence by its context beats showing its context (docs/decisions/0015). Between the
-    places of two sessions are at least as many empty ones as there are weights.
+    Between the places of two sessions are at least as many empty ones as there are weights (docs/decisions/0015).
     """
     side = [weight / 2 for weight in weights]
     placed = unscored(int(places.max(initial=0)) + SESSION_GAP + 1)
@@ -219,8 +210,7 @@ def event_scores(
     """Score events from coarse to fine (ES-Mem Eq. 7-10).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
-    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.
-    Others score 0.
+    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor, others 0.
     """
     events, boundaries = index.events, index.boundaries
     order, ranks, cosines = events.order(), events.ranks, boundaries.cosine(query)

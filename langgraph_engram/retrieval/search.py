@@ -1,8 +1,7 @@
 """Define what a search is asked and what it returns, and end one: within its budget, with its notes.
 
 What the user said that lasts and bears on a query comes with any result, whatever its words: all instructions, and of
-the other kinds those nearest in meaning. They are quoted with their speaker and their day, as data: what a reader makes
-of them is said outside the quotes (docs/decisions/0011).
+the other kinds those nearest in meaning, quoted as data (docs/decisions/0011).
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,6 @@ from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.schema import LASTING, Evidence, Intent
-from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
@@ -73,31 +71,28 @@ class Ranking:
     """Routes without data."""
 
 
-@dataclass(frozen=True)
-class ListEnd:
-    """Decide where a list of passages ends."""
+def stop_of(search: Search, own: float) -> float:
+    """Return the strength at which a list ends; 0 for no end: the readers of a recall have limits of their own."""
+    if search.mode == "recall":
+        return 0.0
+    return own if search.stop is None else search.stop
 
-    settings: RetrieveSettings
 
-    def stop(self, search: Search, own: float) -> float:
-        """Return the strength at which a list ends; 0 for no end: the readers of a recall have limits of their own."""
-        if search.mode == "recall":
-            return 0.0
-        return own if search.stop is None else search.stop
-
-    def cut(self, search: Search, ranking: Ranking, shown: list[Evidence], budget: int, near: int = MAX_NEAR) -> Found:
-        """Return what is shown of a pool, as far as it fits the budget, and what lasts and bears on the query."""
-        fitting = fit_budget(shown, budget)
-        evidence = with_lasting(ranking.matches, ranking.query, fitting, budget, self.settings.lasting_share, near)
-        notes = [f"the route {name!r} has no data here" for name in ranking.empty]
-        if search.conditions and not ranking.pool:
-            notes.append("nothing that was found fulfils the filters")
-        if ranking.pool and not shown:
-            notes.append("nothing that was found is relevant enough to be shown")
-        elif shown and not fitting:
-            least = min(map(passage_tokens, shown))
-            notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-        return Found(told_once(evidence)[: search.limit], notes)
+def cut(
+    search: Search, ranking: Ranking, shown: list[Evidence], budget: int, lasting_share: float, near: int = MAX_NEAR
+) -> Found:
+    """Return what is shown of a pool, as far as it fits the budget, and what lasts and bears on the query."""
+    fitting = fit_budget(shown, budget)
+    evidence = with_lasting(ranking.matches, ranking.query, fitting, budget, lasting_share, near)
+    notes = [f"the route {name!r} has no data here" for name in ranking.empty]
+    if search.conditions and not ranking.pool:
+        notes.append("nothing that was found fulfils the filters")
+    if ranking.pool and not shown:
+        notes.append("nothing that was found is relevant enough to be shown")
+    elif shown and not fitting:
+        least = min(map(passage_tokens, shown))
+        notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
+    return Found(distinct_statements(evidence)[: search.limit], notes)
 
 
 def with_lasting(
@@ -136,14 +131,14 @@ def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Eviden
     ]
 
 
-def told_once(evidence: Iterable[Evidence]) -> list[Evidence]:
+def distinct_statements(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return passages, of those that show what lasts in the same words, on whatever day, the first."""
-    told: dict[str, Evidence] = {}
+    shown: dict[str, Evidence] = {}
     for passage in evidence:
         record = passage.record if passage.record and passage.record.lasting else None
         text = passage.text.removeprefix(dated("", record.mentioned_at)) if record else passage.evidence_id
-        told.setdefault(" ".join(words(text)), passage)
-    return list(told.values())
+        shown.setdefault(" ".join(words(text)), passage)
+    return list(shown.values())
 
 
 def _shows(passage: Evidence, statement: Evidence) -> bool:

@@ -25,7 +25,8 @@ from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.rule_model import turns
 from langgraph_engram.rule_model.consolidation import decide_update, extractive_narrative
-from langgraph_engram.rule_model.recall import parse_intent, quote, reflect, select_lines, select_records
+from langgraph_engram.rule_model.quoting import quote
+from langgraph_engram.rule_model.recall import parse_intent, reflect, select_lines, select_records
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: quote,

@@ -26,7 +26,7 @@ from langgraph_engram.text.tokens import content_stems
 
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""
-RELATION = re.compile(
+BETWEEN_PEOPLE = re.compile(
     r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
     r"suggest\w*|advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|"
     r"because|so that)\b",
@@ -44,8 +44,15 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
 def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
-    """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence) for sentence in _outside_chunks(question)])
+    """Return one record for each numbered sentence and each image; its other dimensions are read when it is made."""
+    return Extraction(
+        records=[
+            RecordDraft(
+                sources=[said.number], memory_type="fact" if said.image else type_of(said.text, said.turn.said_at)
+            )
+            for said in _outside_chunks(question)
+        ]
+    )
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
@@ -64,7 +71,7 @@ def extract_relations(question: ExtractRelations) -> SourcedSentences:
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
     telling = (sentence for sentence in _numbered(question) if not sentence.image)
     relations: list[SourcedSentence] = []
-    for sentence in filter(lambda said: RELATION.search(said.text), telling):
+    for sentence in filter(lambda said: BETWEEN_PEOPLE.search(said.text), telling):
         speaker = sentence.turn.speaker
         others = ", ".join(name for name in people if name != speaker) or "themselves"
         content = f"{speaker} to {others}: {sentence.resolved}"
@@ -130,12 +137,6 @@ def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:
         own = prose.get(sentence.turn.turn_id)
         if own is None or sentence.image or sentence.text in own:
             yield sentence
-
-
-def _record_of(sentence: Sentence) -> RecordDraft:
-    """Return a draft that points at a sentence; its other dimensions are read off the words when a record is made."""
-    memory_type = "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
-    return RecordDraft(sources=[sentence.number], memory_type=memory_type)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:

@@ -12,7 +12,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, Self, TypeVar, cast
 from uuid import UUID, uuid5
 
@@ -25,26 +25,14 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.errors import InvalidInput, NotAllowed, problems_in
+from langgraph_engram.errors import InvalidInput, InvalidSetting, NotAllowed, problems_in
 from langgraph_engram.graphs.checkpoints import checkpointed_types
 from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of, resolve_sent
 from langgraph_engram.schema import Scope
-from langgraph_engram.state import RecallRequest, RememberRequest
+from langgraph_engram.state import ServedRecallRequest, ServedRememberRequest
 from langgraph_engram.stores.base import Store
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
-
-
-class ServedRememberRequest(RememberRequest):
-    """The input of the served write graph: the user may be left out."""
-
-    user_id: str = ""
-
-
-class ServedRecallRequest(RecallRequest):
-    """The input of the served read graph: the user may be left out."""
-
-    user_id: str = ""
 
 
 class ServedWriteInput(TypedDict):
@@ -97,7 +85,13 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return a copy that restores the same types, whichever checkpointer it is given."""
         changes = dict(update or {})
         if isinstance(saver := changes.get("checkpointer"), BaseCheckpointSaver):
-            changes["checkpointer"] = saver.with_allowlist(served_types())
+            try:
+                changes["checkpointer"] = saver.with_allowlist(checkpointed_types())
+            except RecursionError as error:  # what the server wraps a checkpointer of a user's in cannot be copied
+                raise InvalidSetting(
+                    "the server's checkpointer would restore our types as plain mappings: open it with "
+                    "serde=langgraph_engram.checkpoint_serializer()"
+                ) from error
         return super().copy(changes)
 
     async def astream(self, *arguments: Any, output_keys: Any = None, **options: Any) -> AsyncIterator[Any]:
@@ -121,13 +115,6 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 def with_typed_state(graph: Graph) -> Graph:
     """Return the graph as a `TypedGraph`."""
     return cast(Graph, TypedGraph(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"}))
-
-
-@cache
-def served_types() -> list[tuple[str, str]]:
-    """Return module and name of the types that a served graph's checkpoints hold: of its state, and of its input."""
-    requests = (ServedRememberRequest, ServedRecallRequest)
-    return [*checkpointed_types(), *((request.__module__, request.__name__) for request in requests)]
 
 
 def _typed(update: StateUpdate, state: TypeAdapter[Any]) -> StateUpdate:

@@ -271,11 +271,11 @@ def test_a_writer_has_one_of_three_names():
 def test_a_list_begins_with_the_set_that_it_names(opened, intent):
     """It is shown though no word of the query stands in it, and fewer lines complete it."""
     from langgraph_engram.retrieval.light import LightRetriever
-    from langgraph_engram.retrieval.search import ListEnd, Search
+    from langgraph_engram.retrieval.search import Search
 
     memory = opened(first("note 1: Bought one.\n{number} event 1 | | model kits"))
     tell(memory, 1, "I got the Revell Spitfire.")
-    retriever = LightRetriever(memory.store.encoder, memory.settings.retrieve, ListEnd(memory.settings.retrieve))
+    retriever = LightRetriever(memory.store.encoder, memory.settings.retrieve)
     asked = intent("How many model kits did I buy?", breadth="list")
 
     found = retriever.retrieve(memory.store.index(Scope(user_id="u")), Search(asked, "recall")).evidence
@@ -288,12 +288,12 @@ def test_a_summary_begins_with_notes_under_their_days(opened, intent):
     """In order of time, whatever their order by meaning."""
     from langgraph_engram.prompts.rendering import format_evidence
     from langgraph_engram.retrieval.light import LightRetriever
-    from langgraph_engram.retrieval.search import ListEnd, Search
+    from langgraph_engram.retrieval.search import Search
 
     memory = opened("note 1: The garden was planned.", "note 1: The garden was planted.")
     tell(memory, 1, "The garden needs a plan.")
     tell(memory, 2, "The garden needs plants.")
-    retriever = LightRetriever(memory.store.encoder, memory.settings.retrieve, ListEnd(memory.settings.retrieve))
+    retriever = LightRetriever(memory.store.encoder, memory.settings.retrieve)
     asked = intent("Summarize the garden.", breadth="summary")
 
     found = retriever.retrieve(memory.store.index(Scope(user_id="u")), Search(asked, "recall")).evidence

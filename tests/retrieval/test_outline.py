@@ -10,7 +10,7 @@ from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.light import default_parts, format_lines, lines_of
 from langgraph_engram.retrieval.pool import light_passages
 from langgraph_engram.retrieval.queries import breadth_of
-from langgraph_engram.retrieval.scoring import Routes
+from langgraph_engram.retrieval.scoring import score_routes
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import DeepSettings, RetrieveSettings, Settings
 
@@ -24,7 +24,7 @@ def outlined(store, scope, intent):
 
     def show(query, breadth="summary"):
         asked = intent(query=query, anchor=query)
-        scores = Routes(store.encoder, RetrieveSettings().routes).score(store.index(scope), asked)
+        scores = score_routes(store.encoder, RetrieveSettings().routes, store.index(scope), asked)
         found = list(lines_of(Fusion(store.index(scope), asked, scores), breadth))
         return format_lines(store.index(scope), found)
 

@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.search import told_once, with_lasting
+from langgraph_engram.retrieval.search import distinct_statements, with_lasting
 from langgraph_engram.stores.index import Matches
 
 
@@ -54,7 +54,7 @@ def test_what_lasts_is_shown_once(passage, record):
     shown = zip("abcd", [*said, said[2]], [*wishes, *swims], strict=True)
     found = [passage(name, text, record=about) for name, text, about in shown]
 
-    assert [kept.evidence_id for kept in told_once(found)] == ["a", "c", "d"]
+    assert [kept.evidence_id for kept in distinct_statements(found)] == ["a", "c", "d"]
 
 
 def test_what_was_found_stays_in_its_place(shown, sources, passage):

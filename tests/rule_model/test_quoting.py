@@ -8,7 +8,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.rule_model.consolidation import extractive_narrative
-from langgraph_engram.rule_model.recall import quote
+from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.schema import Evidence, Intent
 from tests.rule_model.conftest import dated, heard, make_passages, make_turns
 

@@ -35,9 +35,8 @@ from langgraph_engram.retrieval.relevance import (
     WEIGHTS_FILE,
     Relevance,
     answered_features,
-    load_regression,
 )
-from langgraph_engram.retrieval.scoring import Routes
+from langgraph_engram.retrieval.scoring import score_routes
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 
@@ -125,7 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data_sets = {name: [read for path in paths for read in READERS[name](path)] for name, paths in files.items()}
     with TemporaryDirectory(prefix="engram-relevance-") as temporary:
         examples = list(collect(data_sets, chosen.stores or Path(temporary), chosen.encoder))
-    regression = load_regression() if chosen.keep else train(examples)
+    shipped = LogisticRegression.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE) if chosen.keep else None
+    regression = shipped or train(examples)
     if not chosen.keep:
         write(stored(regression), chosen.out)
     write(stored(train_answered(examples, regression)), chosen.out.with_name(ANSWERED_FILE))
@@ -137,7 +137,7 @@ def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Exampl
     intent = make_intent(
         question.text, RuleModel().ask(ParseIntent(question.text, now, tuple(index.turns.speakers))).answer, now
     )
-    scores = Routes(memory.store.encoder, settings.routes).score(index, intent)
+    scores = score_routes(memory.store.encoder, settings.routes, index, intent)
     ranked = Fusion(index, intent, scores).ranked(EXCHANGE_REACH)
     found = fit_budget(ranked, BUDGET, size_of=approximate_tokens(index))
     features = Relevance(index, intent, scores.query).features(found)
