@@ -55,8 +55,8 @@ failed_attempt, lesson, goal, relationship (people and animals that belong to th
 them), or {EVENT} (what they did or what happened to them that a later count, list or date would ask for).
 SIGNIFICANCE: 1 somebody may ask for it; 2 a thoughtful helper would use it; 3 ignoring it does harm.
 SLOT: two to five words for that of which there is one at a time, so that a later value makes this one untrue \
-("database version", "home city"); empty for what adds up, such as hobbies, visits or plans, and for rules and wishes \
-that hold beside one another.
+("database version", "home city"), the same words on the line of each value that it has had; empty for what adds up, \
+such as hobbies, visits or plans, and for rules and wishes that hold beside one another.
 SETS: up to {MOST_SETS} plural names, by commas, of what a later question would count, sum up or list it among ("model \
 kits", "weddings attended"); empty where none would.
 CONTENT: only where the sentence cannot be read alone, and always for an assistant's reply: one sentence, in the \

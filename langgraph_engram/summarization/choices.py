@@ -33,7 +33,7 @@ NOTE_WORDS = 90
 PASSED_OVER = 0.9
 """The highest significance of what a model passed over."""
 MOST_REPLACED = 3
-"""Records whose place one may take at once."""
+"""Days whose statements one may take the place of at once."""
 ALIKE = 0.35
 """Cosine from which two values of a slot are about one thing: of twenty chains of values all, of wrong pairs half."""
 REPLACES = "a later statement of the same: {slot}"
@@ -76,17 +76,19 @@ class Overlay:
             *earlier, newest = values = sorted(holders[key], key=by_mention)
             changed = [r for at, r in enumerate(earlier, 1) if any(self._changes(r, later) for later in values[at:])]
             older = [r for r in changed if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
-            if self.chooser.may_supersede and 0 < len(older) <= MOST_REPLACED:
+            days = {format_day(record.mentioned_at) for record in older}
+            if self.chooser.may_supersede and 0 < len(days) <= MOST_REPLACED:
                 self._supersede(older, newest)
 
     def _changes(self, record: Record, later: Record) -> bool:
-        """Return whether a later value of a slot changes an earlier one: said on another day, of one kind, and alike.
+        """Return whether a later value of a slot changes an earlier one: on another day, of no other kind, and alike.
 
         On one day the same is said again, or the opposite; and a name that fits two things makes them no value of one.
         """
         days = {format_day(value.mentioned_at) for value in (record, later)}
         vectors = self.chooser.encoder.encode([record.content, later.content])
-        return len(days) > 1 and record.lasting == later.lasting and float(vectors[0] @ vectors[1]) >= ALIKE
+        kinds = {value.lasting for value in (record, later)} - {None}
+        return len(days) > 1 and len(kinds) <= 1 and float(vectors[0] @ vectors[1]) >= ALIKE
 
     def _supersede(self, older: Sequence[Record], newest: Record) -> None:
         ids = [record.record_id for record in (*older, newest)]
@@ -119,6 +121,9 @@ class Overlay:
                 marks = {"lasting": choice.lasting, "significance": float(choice.significance), **named}
                 if record.status == "active":
                     chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
+            for record in self._said(part, cited if choice.content and choice.slot else ()):
+                if record.status == "active" and not record.slot:  # an old value goes with what was said of it
+                    self.records[record.record_id] = record.model_copy(update={"slot": choice.slot})
         self.records |= self._in_own_voice(part, chosen)
 
     def _in_own_voice(self, part: SessionPart, chosen: dict[str, Record]) -> dict[str, Record]:
@@ -129,10 +134,12 @@ class Overlay:
         return {key: record.model_copy(update={"lasting": lasting[key]}) for key, record in chosen.items()}
 
     def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
-        """Yield the records of some sentences: those that rules wrote, or one of other words."""
-        if content and cited:
-            yield from map(self._current, self._written(part, cited, content))
-            return
+        """Return the records of some sentences: those that rules wrote, or one of other words."""
+        is_new = content and cited
+        return map(self._current, self._written(part, cited, content)) if is_new else self._said(part, cited)
+
+    def _said(self, part: SessionPart, cited: Iterable[Sentence]) -> Iterator[Record]:
+        """Yield the records that rules wrote of some sentences."""
         for sentence in cited:
             said = sentence.resolved.casefold()
             held = (record for record in part.records if sentence.turn.turn_id in record.source_turn_ids)

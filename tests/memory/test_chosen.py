@@ -81,6 +81,19 @@ def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(op
     assert [word for word in homes if word in memory.profile("u").text] == ["Quito"]
 
 
+def test_what_was_said_of_an_old_value_goes_with_its_words(opened):
+    """A value told in words of the model's own closes the sentence of each earlier day as well."""
+    own = "note 1: A move.\n{number} state 2 | home city | | The user's flat is in HOME."
+    memory = opened(*(first(own.replace("HOME", home)) for home in ("Oslo", "Porto", "Quito")))
+
+    for day, home in enumerate(("Oslo", "Porto", "Quito"), start=1):
+        tell(memory, day, f"My flat is in {home} now.")
+
+    assert [content for status, content in records(memory)[0] if status == "active"] == [
+        "My flat is in Quito now.", "The user's flat is in Quito.",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("first_day", "kinds", "later"),
     [
