@@ -89,9 +89,9 @@ def test_what_was_said_of_an_old_value_goes_with_its_words(opened):
     for day, home in enumerate(("Oslo", "Porto", "Quito"), start=1):
         tell(memory, day, f"My flat is in {home} now.")
 
-    assert [content for status, content in records(memory)[0] if status == "active"] == [
+    assert {content for status, content in records(memory)[0] if status == "active"} == {
         "My flat is in Quito now.", "The user's flat is in Quito.",
-    ]  # fmt: skip
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
