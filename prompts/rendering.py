@@ -154,8 +154,8 @@ def quoted(text: str) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return a text of one line, or its first characters where it is longer than `most`, with an ellipsis."""
-    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+    """Return a text of one line, or its first words where it has more characters than `most`, with an ellipsis."""
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,6 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from typing import Literal, get_args
 
@@ -25,6 +24,7 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.tokens import words
 
+PACKAGE = "langgraph_engram.extraction"
 WEIGHTS_FILE = "lasting_weights.json"
 VOICE_FILE = "voice_weights.json"
 LABELS: tuple[Lasting, ...] = get_args(Lasting)
@@ -73,12 +73,6 @@ class Voiced:
     """The sentence, its introduction and the ends of the first lines before it: a wish has none that is passed on."""
 
 
-@cache
-def load_classifier(file: str = WEIGHTS_FILE, labels: Sequence[str] = (*LABELS, LASTS)) -> TextClassifier:
-    """Return a shipped classifier: sentences are read without the name of their speaker, vectors are made with it."""
-    return TextClassifier.load(labels, "langgraph_engram.extraction", file)
-
-
 def mark_lasting(
     records: Sequence[Record], index: ScopeIndex, turns: Sequence[Turn], user_id: str, encoder: Encoder
 ) -> list[Record]:
@@ -109,7 +103,9 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     if not said or encoder.name != VECTOR_SPACE:
         return {}
     vectors = encoder.encode([record.indexed_text for record, _ in said])
-    rows = load_classifier().probabilities([text for _, text in said], vectors)
+    rows = TextClassifier.load((*LABELS, LASTS), PACKAGE, WEIGHTS_FILE).probabilities(
+        [text for _, text in said], vectors
+    )
     classified: dict[str, Record] = {}
     for (record, text), row in zip(said, rows, strict=True):
         is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
@@ -126,7 +122,7 @@ def _passed_on(sentences: Collection[str], encoder: Encoder) -> set[str]:
     if not texts:
         return set()
     vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
-    rows = load_classifier(VOICE_FILE, (PASSED_ON,)).probabilities(texts, vectors)
+    rows = TextClassifier.load((PASSED_ON,), PACKAGE, VOICE_FILE).probabilities(texts, vectors)
     return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
 
 

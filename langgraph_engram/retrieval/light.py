@@ -16,13 +16,12 @@ import numpy as np
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.prompts.list_items import is_outside, past_window
 from langgraph_engram.prompts.parse_intent import SYSTEM
-from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
+from langgraph_engram.prompts.rendering import clipped, dated, plain, quote_turn, speaker_name
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.messages import MessageRetriever
 from langgraph_engram.retrieval.passages import (
-    ELLIPSIS,
     LINE_CHARACTERS,
     Candidate,
     approximate_tokens,
@@ -162,8 +161,7 @@ def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Cand
 def _mostly_within(lines: Sequence[Evidence], intent: Intent) -> list[Evidence]:
     """Return lines without those that tell of another time than asked about, but for the best: a day may be misread."""
     window = past_window(intent.time, intent.asked_at)
-    outside = islice((line.evidence_id for line in lines if is_outside(line, window)), MOST_OUTSIDE, None)
-    left_out = set(outside) if window else set[str]()
+    left_out = {line.evidence_id for line in [line for line in lines if is_outside(line, window)][MOST_OUTSIDE:]}
     return [line for line in lines if line.evidence_id not in left_out]
 
 
@@ -265,7 +263,7 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
     def reply_line(turn: Turn) -> str:
         own = [point for point in points[index.turns.position(turn.turn_id)] if often[point.casefold()] <= MOST_SHARED]
         said = f"{speaker_name(turn.speaker)}: {plain('; '.join(own))}" if own else quote_turn(turn)
-        return _cut(said, REPLY_CHARACTERS)
+        return clipped(said, REPLY_CHARACTERS)
 
     lines: list[Evidence] = []
     for found in candidates:
@@ -287,15 +285,10 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
         passage = passage.model_copy(update={"noted_at": moment})
     else:
         turn = index.turns.items[candidate.position]
-        text, moment = _cut(quote_turn(turn), LINE_CHARACTERS), turn.said_at
+        text, moment = clipped(quote_turn(turn), LINE_CHARACTERS), turn.said_at
     return passage.model_copy(update={"text": dated(text, moment)})
 
 
 def _line_of(records: Sequence[Record]) -> str:
     """Return a record on one line, behind the one before it where it cannot be read without."""
-    return _cut(plain(join_contents(records)), LINE_CHARACTERS * len(records))
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, cut between words."""
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"
+    return clipped(plain(join_contents(records)), LINE_CHARACTERS * len(records))

@@ -13,7 +13,7 @@ docs/decisions/0006.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -122,10 +122,7 @@ def coherence(products: Numbers, side: int) -> Numbers:
     return np.asarray(np.clip(rho, -1, 1))
 
 
-@cache
-def load_regression(file: str = WEIGHTS_FILE) -> LogisticRegression:
-    """Return a shipped regression."""
-    return LogisticRegression.load(FEATURES, "langgraph_engram.segmentation", file)
+shipped_regression = partial(LogisticRegression.load, FEATURES, "langgraph_engram.segmentation")
 
 
 def sharpen(probabilities: Numbers, kinds: Sequence[object]) -> Numbers:
@@ -195,7 +192,7 @@ class BoundaryDetector:
         cues = [read_cues(turn.said) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
         weight = coherence_weight(features)
-        coherence_alone = log_odds(load_regression(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
+        coherence_alone = log_odds(shipped_regression(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
         probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)
         share = (1 - weight) * CERTAINTY_SHARE + weight
         return probabilities, peaks(probabilities, own_threshold(probabilities, share))
@@ -203,7 +200,7 @@ class BoundaryDetector:
 
 def _log_odds(features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
     """Weigh what all features say by the kinds of turns: who speaks, and whether a question follows a statement."""
-    found = sharpen(load_regression().probability(features), [turn.speaker for turn in turns[1:]])
+    found = sharpen(shipped_regression(WEIGHTS_FILE).probability(features), [turn.speaker for turn in turns[1:]])
     found = sharpen(found, [later.asks and not earlier.asks for earlier, later in pairwise(cues)])
     answers = np.array([turn.role != "user" for turn in turns[1:]])
     return np.asarray(log_odds(found, CLIP) - REPLY_PENALTY * answers)

@@ -20,14 +20,11 @@ class ImproveInput(TypedDict, total=False):
     budget: int
 
 
-class ImproveOutput(TypedDict):
-    """The fields of the `Receipt`."""
+class ImproveState(ImproveInput):
+    """That, and what came of it."""
 
     receipt: dict[str, Any]
-
-
-class ImproveState(ImproveInput, ImproveOutput):
-    """Both."""
+    """The fields of the `Receipt`."""
 
 
 def build_improve_graph(memory: "Memory") -> ImproveGraph:
@@ -37,7 +34,7 @@ def build_improve_graph(memory: "Memory") -> ImproveGraph:
         receipt = memory.improve(**dict(resolve_scope()), budget=state.get("budget", IMPROVE_TOKENS))
         return {"receipt": receipt.model_dump(mode="json")}
 
-    graph = StateGraph(ImproveState, RunContext, input_schema=ImproveInput, output_schema=ImproveOutput)
+    graph = StateGraph(ImproveState, RunContext, input_schema=ImproveInput)
     graph.add_node("improve", improve)
     graph.set_entry_point("improve")
     return graph.compile(name="improve")

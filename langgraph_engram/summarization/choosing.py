@@ -44,8 +44,6 @@ MOST_OF_SLOT = 3
 """Statements of one answer that may set one slot."""
 MOST_KNOWN = 30
 """Names of slots, and of sets, that the model is told of."""
-
-
 IMPROVE_TOKENS = 20_000
 """Tokens that are spent on what was written without a model, where no other budget is given."""
 

@@ -10,11 +10,12 @@ from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.segmentation import segmenter
 from langgraph_engram.segmentation.segmenter import (
     FEATURES,
+    WEIGHTS_FILE,
     BoundaryDetector,
     LearnedSegmenter,
     boundary_features,
-    load_regression,
     peaks,
+    shipped_regression,
 )
 from langgraph_engram.text.questions import read_cues
 
@@ -30,7 +31,7 @@ def test_every_gap_has_a_probability(texts):
     """Whatever is said, one number in [0, 1] a gap."""
     features = boundary_features([read_cues(text) for text in texts], VECTORS[: len(texts)])
 
-    found = load_regression().probability(features)
+    found = shipped_regression(WEIGHTS_FILE).probability(features)
 
     assert features.shape == (max(0, len(texts) - 1), len(FEATURES))
     assert np.isfinite(features).all()
@@ -44,7 +45,9 @@ def test_less_coherence_is_a_likelier_boundary():
     same = np.repeat(first, 6, axis=0)
     changed = np.vstack([np.repeat(first, 3, axis=0), np.repeat(second, 3, axis=0)])
 
-    alike, unlike = (load_regression().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
+    alike, unlike = (
+        shipped_regression(WEIGHTS_FILE).probability(boundary_features(cues, vectors)) for vectors in (same, changed)
+    )
 
     assert unlike[2] > max(alike)
     assert int(np.argmax(unlike)) == 2
