@@ -73,7 +73,7 @@ class Overlay:
                 holders[record.speaker, _key(record.slot)].append(record)
         undone = [frozenset(decision.pair) for decision in self.index.decisions.values() if decision.undone_at]
         for key in keys:
-            *earlier, newest = values = sorted(holders[key], key=by_mention)
+            *earlier, newest = values = sorted(holders[key], key=lambda r: (*by_mention(r)[:3], r.significance))
             changed = [r for at, r in enumerate(earlier, 1) if any(self._changes(r, later) for later in values[at:])]
             older = [r for r in changed if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
             days = {format_day(record.mentioned_at) for record in older}

@@ -92,6 +92,10 @@ def test_what_was_said_of_an_old_value_goes_with_its_words(opened):
     assert {content for status, content in records(memory)[0] if status == "active"} == {
         "My flat is in Quito now.", "The user's flat is in Quito.",
     }  # fmt: skip
+    every = {record.record_id: record for record in memory.show("records", "u")}
+    assert {every[record.superseded_by].content for record in every.values() if record.superseded_by} == {
+        "The user's flat is in Porto.", "The user's flat is in Quito.",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
