@@ -27,6 +27,7 @@ CHANGED, FORGOTTEN = "changed", "forgotten"
 PREFERENCE = "single-session-preference"
 """The type of a message whose reply is judged by what it should take into account."""
 MOST_VALUES = 4
+SINCE = "As of this week:"
 HAYSTACK = 3
 """The chats among which requests are put: those of this question of a LongMemEval file."""
 LINE = re.compile(r"^(?:([AB])\s*:)? *(.+)", re.MULTILINE)
@@ -142,7 +143,10 @@ def _with_updates(
     for number, topic in enumerate(topics[CHANGED]):
         values = draw.sample(topic["values"], draw.randint(2, MOST_VALUES))
         turns = {f"{CHANGED}-{number}:{at}": [value] for at, value in enumerate(values)}
-        for at, (turn, say) in enumerate(zip(turns, topic["say"], strict=False)):
+        says = list(topic["say"][: len(values)])
+        if draw.random() < 0.5:  # else what was said first would always be closest to the question
+            says[-1] = f"{SINCE} {topic['say'][0]}"
+        for at, (turn, say) in enumerate(zip(turns, says, strict=True)):
             rounds[MOST_VALUES - len(values) + at].append((turn, say.format(values[at])))
         newest = f"{CHANGED}-{number}:{len(values) - 1}"
         needed, stale = {newest: {newest: turns.pop(newest)}}, turns

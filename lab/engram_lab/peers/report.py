@@ -26,8 +26,8 @@ KINDS: Mapping[str, str] = {
     "people": "messages of invented people",
     "requests": "requests among chats",
     "remarks": "remarks (LoCoMo-Plus)",
-    f"updates, {CHANGED}": "values that changed",
-    f"updates, {FORGOTTEN}": "told to forget",
+    f"updates, {CHANGED}": "changed values, the newest first",
+    f"updates, {FORGOTTEN}": "what is to be forgotten, hidden",
 }
 REASONS: Mapping[str, str] = {
     "locomo": "its records and passages put the neighbours of a turn beside it, which costs tokens that a turn saves",
@@ -69,7 +69,6 @@ def _figures(found: Sequence[Found], system: str) -> Figures:
         "tokens": mean(each.tokens for each in found),
         "tokens p50": percentile([each.tokens for each in found], MEDIAN),
         "nothing shown": mean(float(each.tokens == 0) for each in found),
-        "newest first": mean(each.first for each in found),
         "within": dict.fromkeys(budgets) if system == WHOLE else budgets,
     }
 
@@ -161,11 +160,9 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
         _table(["", *(f"{label} ({_asked(rows[name])})" for name, label in kinds.items())],
                [[system, *(_cell(rows[name].get(system), READ_AT) for name in kinds)] for system in systems]),
         f"![Evidence against tokens]({images}/peers-tokens.svg)\n",
-        "## At other sizes\n\nPer cent within 250 / 500 / 1,000 / 2,000 tokens, and newest of several values first.\n",
-        _table(["", *kinds.values(), "newest first"],
-               [[system, *(_cells(rows[name].get(system)) for name in kinds),
-                 _percent(rows.get(f"updates, {CHANGED}", {}).get(system, {}).get("newest first"))]
-                for system in systems]),
+        "## At other sizes\n\nPer cent within 250 / 500 / 1,000 / 2,000 tokens.\n",
+        _table(["", *kinds.values()],
+               [[system, *(_cells(rows[name].get(system)) for name in kinds)] for system in systems]),
         "## Precision\n\nWhat each shows by its own defaults: tokens and per cent of what is needed; then tokens for "
         "messages and questions on which nothing bears, and for how many of them nothing is shown.\n",
         _precision(rows, systems),

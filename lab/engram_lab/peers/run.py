@@ -48,8 +48,6 @@ class Found(Frozen):
     """Its place among those of its conversation."""
     within: dict[str, float | None]
     """What was shown of what is needed, by the tokens shown; None for what needs nothing."""
-    first: float | None = None
-    """Whether the newest of several values stands first within `READ_AT` tokens."""
     shown: float | None
     """The same of a search that is given no number of tokens."""
     tokens: int
@@ -227,7 +225,6 @@ def _find(
     return Found(
         index=index,
         within={str(budget): score(asked, fit_budget(ranked, budget)) for budget in BUDGETS},
-        first=newest_first(asked, fit_budget(ranked, READ_AT)),
         shown=score(asked, shown),
         tokens=sum(count_tokens(passage.text) for passage in shown),
         seconds=seconds,
@@ -245,19 +242,14 @@ def _shown(passage: Mapping[str, Any], said: Mapping[str, Message]) -> Passage:
 def score(asked: Asked, passages: Sequence[Passage]) -> float | None:
     """Return how much of what is needed is shown, in [0, 1]; None for what needs nothing.
 
-    Of what is to be forgotten none is to be shown. A passage that cites no turn is taken for one of any turn whose
-    words it has.
+    Of a value that has changed the newest is to stand before, or with, the older ones; of one that is to be forgotten
+    none is to be shown. A passage that cites no turn is taken for one of any turn whose words it has.
     """
-    if asked.needed:
+    if not asked.stale:
         return session_recall(_attributed(passages, asked), asked.needed)
-    return float(_first(passages, asked.stale) is None) if asked.stale else None
-
-
-def newest_first(asked: Asked, passages: Sequence[Passage]) -> float | None:
-    """Return whether the value that holds stands before, or with, those that it took the place of."""
-    if not (asked.stale and asked.needed):
-        return None
     older = _first(passages, asked.stale)
+    if not asked.needed:
+        return float(older is None)
     newest = _first(passages, {turn: stated for of in asked.needed.values() for turn, stated in of.items()})
     return float(newest is not None and (older is None or newest <= older))
 
