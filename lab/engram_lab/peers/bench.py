@@ -161,9 +161,9 @@ def _gold(asked: Asked) -> str:
 
 QUICK = ("engram", "turns", "sentences", "bm25", "hybrid", "last", "whole", "store", "langmem", "mem0")
 """What is light enough for a first look."""
-QUICK_SIZES, SIZES = (100, 500), (100, 1000, 5000)
+QUICK_SIZES, SIZES = (100, 500), (100, 300, 1000)
 QUICK_CONVERSATIONS, QUICK_QUESTIONS = 3, 30
-QUICK_SECONDS = 60
+QUICK_SECONDS = 120
 
 
 def compare(

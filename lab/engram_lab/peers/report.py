@@ -187,7 +187,7 @@ Made by `engram bench peers --page`; nothing here is written by hand but the wor
 questions and the same encoder (all-MiniLM-L6-v2, where a system lets one choose) for every system, none of them with
 a language model unless a row says so. Each runs in a process of its own, the packages of others in an environment
 of their own with pinned versions (`lab/engram_peers/`). Evidence is what is held of the turns that an answer or a reply
-needs, as in the [benchmarks](benchmarks.md): a ranking is cut where the tokens end.
+needs, as in the [benchmarks](benchmarks.md): of a ranking is shown what fits, best first.
 
 - `engram`, `dimmem`, `es-mem`, `structmem`, `hymem`: this package and its presets, by rules
 - `turns`: the vector store at the end of this page; `sentences`: the same over the user's sentences; `bm25`: words;

@@ -19,7 +19,7 @@ from engram_peers.process import Limits, Peer, PeerFailure, start_peer
 
 from engram_lab.asked import Asked, Sets
 from engram_lab.datasets import Conversation
-from engram_lab.evidence_scores import Passage, fit_budget, holds, session_recall
+from engram_lab.evidence_scores import Passage, holds, session_recall
 from engram_lab.harness import Progress
 from engram_lab.resume import KeyedLine, LineKey, open_run
 from engram_lab.speed import Writer
@@ -224,11 +224,11 @@ def _find(
     ranked = [_shown(passage, said) for passage in peer.ask("search", **query, tokens=max(BUDGETS))["passages"]]
     return Found(
         index=index,
-        within={str(budget): score(asked, fit_budget(ranked, budget)) for budget in BUDGETS},
+        within={str(budget): score(asked, fill(ranked, budget)) for budget in BUDGETS},
         shown=score(asked, shown),
         tokens=sum(count_tokens(passage.text) for passage in shown),
         seconds=seconds,
-        passages=[passage.text for passage in fit_budget(ranked, READ_AT)] if keep else [],
+        passages=[passage.text for passage in fill(ranked, READ_AT)] if keep else [],
     )
 
 
@@ -237,6 +237,16 @@ def _shown(passage: Mapping[str, Any], said: Mapping[str, Message]) -> Passage:
     ids = [str(turn) for turn in passage["ids"]]
     day = said[ids[0]].said_at if ids and not passage.get("dated") and ids[0] in said else None
     return Passage(text=dated(passage["text"], day), turn_ids=ids, synthesis=passage.get("summary", False))
+
+
+def fill(passages: Sequence[Passage], budget: int) -> list[Passage]:
+    """Return what fits, best first: a passage that is too long is passed over, for those behind it."""
+    kept = []
+    for passage in passages:
+        if (tokens := count_tokens(passage.text)) <= budget:
+            kept.append(passage)
+            budget -= tokens
+    return kept
 
 
 def score(asked: Asked, passages: Sequence[Passage]) -> float | None:

@@ -1,4 +1,4 @@
-"""A-Mem (package `a-mem`): notes in Chroma. Without a language model a note is its text, without keywords, tags or links.
+"""A-Mem (package `a-mem`): notes in Chroma. Without a language model a note is its text: no keywords, no links.
 
 It loads its encoder by a name from a hub; here it gets the one that all share in its place.
 """

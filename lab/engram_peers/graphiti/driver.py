@@ -1,4 +1,4 @@
-"""Graphiti over Kuzu in a folder: an episode for each message, facts by its basic search. It writes with a model alone."""
+"""Graphiti over Kuzu in a folder: an episode for each message, facts by its basic search. It needs a model to write."""
 
 import asyncio
 import os
