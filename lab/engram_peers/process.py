@@ -121,15 +121,15 @@ class Peer:
             self._said.append(line.decode(errors="replace").strip())
 
 
-def start_peer(name: str, limits: Limits, environments: Path | None = None) -> Peer:
+def start_peer(name: str, limits: Limits) -> Peer:
     """Start a system: ours in this environment, one of others in its own, which is made where it is not there yet."""
     variables = {**os.environ, "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false"}
     if name in (*OWN, PAID):
         here = os.pathsep.join([str(DRIVERS.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         command = [sys.executable, "-m", "engram_peers.own", name]
         return Peer(command, {**variables, "PYTHONPATH": here}, limits)
-    variables = {key: value for key, value in variables.items() if key != "PYTHONPATH"}
-    python = make_environment(name, environments)
+    variables = {key: of for key, of in variables.items() if key != "PYTHONPATH" and not key.startswith("OPENAI_")}
+    python = make_environment(name)
     return Peer([str(python), str(DRIVERS / name / "driver.py")], variables, limits)
 
 

@@ -7,8 +7,7 @@ DIR/questions.jsonl  the answers that a model wrote from what each system showed
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,7 +23,7 @@ from engram_lab.harness import Figures, Progress
 from engram_lab.judge import run_judge
 from engram_lab.judge_protocols import ABSTENTION_KIND, LONGMEMEVAL
 from engram_lab.opening import Opener
-from engram_lab.peers.report import below_floor, draw, markdown, report
+from engram_lab.peers.report import ENGRAM, FLOORS, below_floor, draw, markdown, report
 from engram_lab.peers.run import BUDGETS, GROWTH, READ_AT, Bench, ConversationLine, growth, run_peers, trimmed
 from engram_lab.resume import KeyedLine, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
@@ -64,62 +63,6 @@ class Answer(KeyedLine):
     question: str
     gold: str
     answer: str
-
-
-@dataclass
-class Comparison:
-    """What is compared, and how."""
-
-    sets: Sets
-    files: Mapping[str, Path]
-    """The files that the sets were read from, by name."""
-    systems: Sequence[str]
-    sizes: Sequence[int] = ()
-    """How many statements each system is measured with."""
-    encoder: str | None = None
-    vectors: Path | None = None
-    model: str | None = None
-    judge: str | None = None
-    limits: Limits = field(default_factory=Limits)
-    environments: Path | None = None
-    options: Mapping[str, object] = field(default_factory=dict)
-    """Everything else that decides what is asked."""
-
-    def made_with(self, encoder: str) -> Figures:
-        """Return what a run that is continued must share with the one before it."""
-        hashes = {name: fingerprint(path) for name, path in self.files.items()}
-        return {
-            "data": hashes,
-            "encoder": encoder,
-            "budgets": BUDGETS,
-            "model": self.model,
-            "seed": SEED,
-            **self.options,
-        }
-
-    def run(self, opener: Opener, out: Path, images: str = ".", progress: Progress = None) -> Figures:
-        """Compare, and write the report into a folder; return its figures."""
-        sets = {**self.sets, **({GROWTH: growth(self.sizes)} if self.sizes else {})}
-        chat = self.model.removeprefix("openai:") if self.model else None
-        with ExitStack() as stack:
-            fresh, kept = opener.encoder(self.encoder), opener.encoder(self.encoder, vectors=self.vectors)
-            served = {is_fresh: stack.enter_context(Loopback(encoder, chat, opener.variables))
-                      for is_fresh, encoder in ((True, fresh), (False, kept))}  # fmt: skip
-            vectors = str(self.vectors) if self.vectors else None
-            own = {"encoder": self.encoder, "vectors": vectors, "variables": dict(opener.variables)}
-            dims = fresh.encode(["dimensions"]).shape[1]
-            bench = Bench(served, own, dims, chat, self.limits, self.environments)
-            made_with = self.made_with(fresh.name)
-            lines = run_peers(sets, self.systems, bench, made_with, out, progress)
-        figures = report(lines, sets, made_with)
-        if self.model:
-            write_answers(lines, sets, opener.model(self.model), out, progress)
-            if self.judge:
-                figures["judged"] = run_judge(out, opener.model(self.judge, temperature=0.0), LONGMEMEVAL)
-        (out / "peers.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        (out / "peers.md").write_text(markdown(figures, self.systems, images), encoding="utf-8")
-        draw(figures, self.systems, out)
-        return figures
 
 
 def write_answers(
@@ -163,13 +106,13 @@ QUICK = ("engram", "turns", "sentences", "bm25", "hybrid", "last", "whole", "sto
 """What is light enough for a first look."""
 QUICK_SIZES, SIZES = (100, 500), (100, 300, 1000)
 QUICK_CONVERSATIONS, QUICK_QUESTIONS = 3, 30
-QUICK_SECONDS = 120
+QUICK_MINUTES = 2.0
 
 
 def compare(
     opener: Opener, files: Mapping[str, Path], systems: str | None, *, split: Split, quick: bool, out: Path,
-    conversations: int | None, limit: int | None, minutes: float, gigabytes: float, page: Path | None,
-    progress: Progress = None, **options: Any,
+    conversations: int | None, limit: int | None, model: str | None, judge: str | None, encoder: str | None,
+    vectors: Path | None, minutes: float, gigabytes: float, page: Path | None, progress: Progress = None,
 ) -> tuple[Figures, list[str]]:  # fmt: skip
     """Read the data sets, compare the systems on them, and write the report and, where it is asked for, the page.
 
@@ -177,27 +120,51 @@ def compare(
         The figures, and the data sets on which engram is below a plain vector search.
     """
     known = (*OWN, *OTHERS, PAID)
-    named = [name.strip() for name in systems.split(",")] if systems else list(QUICK if quick else known[:-1])
+    named = (
+        [name.strip() for name in systems.split(",")]
+        if systems
+        else list(QUICK if quick else known if model else known[:-1])
+    )
     if unknown := set(named) - set(known):
         raise InvalidInput(f"nothing is known of {', '.join(sorted(unknown))}: compare some of {', '.join(known)}")
-    sets = {
-        **question_sets(files.get("locomo"), files.get("longmemeval"), files.get("beam")),
-        **message_sets(split, *(files.get(name) for name in ("requests", "longmemeval", "remarks", "locomo"))),
-        "updates": read_updates(split, SEED),
-    }
     if quick:
         conversations, limit = conversations or QUICK_CONVERSATIONS, limit or QUICK_QUESTIONS
-    asked = {"split": split, "conversations": conversations, "limit": limit}
-    limits = Limits(min(60 * minutes, QUICK_SECONDS) if quick else 60 * minutes, int(1024 * gigabytes))
-    sizes = QUICK_SIZES if quick else () if systems else SIZES
-    compared = Comparison(
-        trimmed(sets, conversations, limit), files, named, sizes, limits=limits, options=asked, **options,
-    )  # fmt: skip
-    figures = compared.run(opener, out, "../images" if page else ".", progress)
+        minutes = min(minutes, QUICK_MINUTES)
+    sizes = QUICK_SIZES if quick else SIZES if {*named} - {ENGRAM, *FLOORS} else ()
+    sets = {**trimmed(_sets(files, split), conversations, limit), **({GROWTH: growth(sizes)} if sizes else {})}
+    chat = model.removeprefix("openai:") if model else None
+    fresh, kept = opener.encoder(encoder), opener.encoder(encoder, vectors=vectors)
+    asked = {"split": split, "conversations": conversations, "limit": limit, "model": model, "encoder": fresh.name}
+    hashes = {name: fingerprint(path) for name, path in files.items()}
+    made_with: Figures = {"data": hashes, "budgets": BUDGETS, "seed": SEED, **asked}
+    own = {"encoder": encoder, "vectors": str(vectors) if vectors else None, "variables": dict(opener.variables)}
+    with Loopback(fresh, chat, opener.variables) as uncached, Loopback(kept, chat, opener.variables) as cached:
+        limits, dims = Limits(60 * minutes, int(1024 * gigabytes)), fresh.encode(["dimensions"]).shape[1]
+        bench = Bench({True: uncached, False: cached}, own, dims, chat, limits)
+        lines = run_peers(sets, named, bench, made_with, out, progress)
+    figures = report(lines, sets, made_with)
+    if model:
+        write_answers(lines, sets, opener.model(model), out, progress)
+        if judge:
+            figures["judged"] = run_judge(out, opener.model(judge, temperature=0.0), LONGMEMEVAL, progress=progress)
+    _write(figures, named, out, page)
+    return figures, below_floor(figures["evidence"], [*sets])
+
+
+def _sets(files: Mapping[str, Path], split: Split) -> Sets:
+    of_messages = [files.get(name) for name in ("requests", "longmemeval", "remarks", "locomo")]
+    return {
+        **question_sets(files.get("locomo"), files.get("longmemeval"), files.get("beam")),
+        **message_sets(split, *of_messages),
+        "updates": read_updates(split, SEED),
+    }
+
+
+def _write(figures: Figures, systems: Sequence[str], out: Path, page: Path | None) -> None:
+    (out / "peers.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (out / "peers.md").write_text(markdown(figures, systems, "../images" if page else "."), encoding="utf-8")
+    draw(figures, systems, out)
     if page:
-        shutil.copy(out / "peers.md", page / "explanation" / "peers.md")
+        shutil.copy(out / "peers.md", page / "explanation")
         for image in out.glob("peers-*.svg"):
             shutil.copy(image, page / "images")
-    rows = figures["evidence"]
-    assert isinstance(rows, dict)
-    return figures, below_floor(rows, [*sets])

@@ -6,6 +6,7 @@ tries it again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -83,7 +84,7 @@ class ConversationLine(KeyedLine):
 
 @dataclass
 class Bench:
-    """What every system is given."""
+    """What every system is given, and the process of the one that is asked, started anew for each data set."""
 
     loopbacks: Mapping[bool, Loopback]
     """Whose encoder keeps no vectors, and whose may."""
@@ -92,23 +93,53 @@ class Bench:
     dims: int
     model: str | None = None
     limits: Limits = field(default_factory=Limits)
-    environments: Path | None = None
-    start: Callable[[str, Limits, Path | None], Peer] = start_peer
+    start: Callable[[str, Limits], Peer] = start_peer
     failed: dict[tuple[str, str], str] = field(default_factory=dict)
     """Why a system is not tried on a data set; under the name of no data set, on any."""
+    peer: Peer | None = None
+    key: tuple[str, str] | None = None
+    version: str = ""
+    folder: TemporaryDirectory[str] | None = None
 
-    def open(self, name: str, folder: str, fresh: bool) -> tuple[Peer, str]:
-        """Start a system, and return it with its version."""
-        if name == PAID and not self.model:
-            raise PeerFailure(NO_MODEL)
-        peer = self.start(name, self.limits, self.environments)
-        given = {"folder": folder, "model": self.model, "dims": self.dims, "base_url": self.loopbacks[fresh].url}
-        own = {**self.own, "vectors": None if fresh else self.own["vectors"]} if name in (*OWN, PAID) else {}
+    def line(self, task: tuple[str, str, Conversation[Asked]]) -> ConversationLine:
+        """Ask one system about one conversation; a failure is its result."""
+        system, data, conversation = task
+        named = {"system": system, "data": data, "conversation": conversation.name}
+        known = self.failed.get((system, data)) or self.failed.get((system, ""))
+        if known:
+            return ConversationLine(**named, failure=known)
         try:
-            return peer, peer.ask("open", **given, **own)["version"]
-        except PeerFailure:
-            peer.close()
-            raise
+            peer = self._open(system, f"{data} {conversation.name}" if data == GROWTH else data)
+            figures = search_all(peer, conversation, self, data == GROWTH)
+            return ConversationLine(**named, version=self.version, **figures)
+        except PeerFailure as failure:
+            memory = self.peer.memory_mib if self.peer else 0
+            self.failed[system, data if self.version else ""] = str(failure)
+            self.close()
+            return ConversationLine(**named, memory_mib=memory, failure=str(failure))
+
+    def close(self) -> None:
+        """End the process, and remove what it wrote."""
+        for held, end in ((self.peer, "close"), (self.folder, "cleanup")):
+            if held:
+                getattr(held, end)()
+        self.peer = self.folder = self.key = None
+        self.version = ""
+
+    def _open(self, system: str, data: str) -> Peer:
+        if self.peer and self.key == (system, data):
+            return self.peer
+        self.close()
+        if system == PAID and not self.model:
+            raise PeerFailure(NO_MODEL)
+        fresh = data.startswith(GROWTH)
+        self.folder = TemporaryDirectory(prefix="engram-peers-", ignore_cleanup_errors=True)
+        self.peer = self.start(system, self.limits)
+        given = {"model": self.model, "dims": self.dims, "base_url": self.loopbacks[fresh].url}
+        given |= {**self.own, **({"vectors": None} if fresh else {})} if system in (*OWN, PAID) else {}
+        self.version = self.peer.ask("open", folder=self.folder.name, **given)["version"]
+        self.key = (system, data)
+        return self.peer
 
 
 def run_peers(
@@ -121,65 +152,10 @@ def run_peers(
         for data, conversations in sets.items()
         for conversation in conversations
     }
-    with open_run(out, made_with, ConversationLine, LINES) as run:
+    with open_run(out, made_with, ConversationLine, LINES) as run, closing(bench):
         run.forget([line.key for line in run.lines_of(tasks) if line.failure])
-        with _Process(bench) as process:
-            run.ask_all(tasks, process.line, 1, progress, "asking")
+        run.ask_all(tasks, bench.line, 1, progress, "asking")
         return run.finish(tasks)
-
-
-class _Process:
-    """The process of the system that is asked, started anew for each data set."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.key: tuple[str, str] | None = None
-        self.peer: Peer | None = None
-        self.version = ""
-        self.folder: TemporaryDirectory[str] | None = None
-
-    def __enter__(self) -> "_Process":
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self.peer:
-            self.peer.close()
-        if self.folder:
-            self.folder.cleanup()
-        self.peer = self.folder = self.key = None
-
-    def line(self, task: tuple[str, str, Conversation[Asked]]) -> ConversationLine:
-        """Ask one system about one conversation; a failure is its result."""
-        system, data, conversation = task
-        named = {"system": system, "data": data, "conversation": conversation.name}
-        known = self.bench.failed.get((system, data)) or self.bench.failed.get((system, ""))
-        if known:
-            return ConversationLine(**named, failure=known)
-        try:
-            peer = self._open(system, data, conversation.name)
-            return ConversationLine(
-                **named, version=self.version, **search_all(peer, conversation, self.bench, data == GROWTH)
-            )
-        except PeerFailure as failure:
-            opened = self.peer is not None
-            version, memory = self.version, self.peer.memory_mib if self.peer else 0
-            self.close()
-            self.bench.failed[system, data if opened else ""] = str(failure)
-            return ConversationLine(**named, version=version, memory_mib=memory, failure=str(failure))
-
-    def _open(self, system: str, data: str, conversation: str) -> Peer:
-        key = (system, f"{data} {conversation}" if data == GROWTH else data)
-        if self.peer and self.key == key:
-            return self.peer
-        self.close()
-        self.version = ""
-        self.folder = TemporaryDirectory(prefix="engram-peers-", ignore_cleanup_errors=True)
-        self.peer, self.version = self.bench.open(system, self.folder.name, data == GROWTH)
-        self.key = key
-        return self.peer
 
 
 def search_all(peer: Peer, conversation: Conversation[Asked], bench: Bench, fresh: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""cognee: conversations are added as texts, `cognify` makes its graph, chunks are searched. It needs a model to write."""
+"""cognee: sessions are added as texts, `cognify` makes its graph, chunks are searched. It needs a model to write."""
 
 import asyncio
 import os
