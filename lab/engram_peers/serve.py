@@ -60,6 +60,7 @@ def serve(open_system: Callable[[dict[str, Any]], System], package: str) -> None
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     system: System | None = None
+    reply: dict[str, Any]
     for line in sys.stdin:
         request = json.loads(line)
         wall, cpu = perf_counter(), process_time()

@@ -9,17 +9,17 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from engram_peers import process
-from engram_peers.loopback import Loopback
-from engram_peers.own import BM25, Hybrid, Last, Sentences, Whole
-from engram_peers.process import Limits, Peer, PeerFailure, make_environment
-from engram_peers.vector_store import VectorStore
 
 from engram_lab.asked import Asked
 from engram_lab.datasets import Conversation
 from engram_lab.evidence_scores import Passage
 from engram_lab.peers.report import below_floor, losses, markdown, report
 from engram_lab.peers.run import LINES, Bench, fill, growth, run_peers, score
+from engram_peers import process
+from engram_peers.loopback import Loopback
+from engram_peers.own import BM25, Hybrid, Last, Sentences, Whole
+from engram_peers.process import Limits, Peer, PeerFailure, make_environment
+from engram_peers.vector_store import VectorStore
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.formats.messages import Session, to_messages
 from tests.fake_server import FakeServer, Reply

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engram_peers.loopback import Loopback
-from engram_peers.own import OWN, PAID
-from engram_peers.process import OTHERS, Limits
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from engram_lab.asked import PREFERENCE, Asked, Sets, message_sets, question_sets, read_updates
@@ -26,6 +23,9 @@ from engram_lab.opening import Opener
 from engram_lab.peers.report import ENGRAM, FLOORS, below_floor, draw, markdown, report
 from engram_lab.peers.run import BUDGETS, GROWTH, READ_AT, Bench, ConversationLine, growth, run_peers, trimmed
 from engram_lab.resume import KeyedLine, fingerprint, open_run
+from engram_peers.loopback import Loopback
+from engram_peers.own import OWN, PAID
+from engram_peers.process import OTHERS, Limits
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model, Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engram_peers.vector_store import VectorStore
-
 from engram_lab.asked import CHANGED, FORGOTTEN, IDLE, UNANSWERABLE, Asked, Sets
 from engram_lab.harness import MEDIAN, NEARLY_ALL, Figures, bootstrap_interval, mean, percentile
 from engram_lab.peers.run import BUDGETS, COUNTS, GROWTH, READ_AT, ConversationLine, Found
+from engram_peers.vector_store import VectorStore
 
 ENGRAM, WHOLE = "engram", "whole"
 TOLERANCE = 0.02

@@ -14,16 +14,15 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, ClassVar
 
-from engram_peers.loopback import NO_MODEL, Loopback
-from engram_peers.own import OWN, PAID
-from engram_peers.process import Limits, Peer, PeerFailure, start_peer
-
 from engram_lab.asked import Asked, Sets
 from engram_lab.datasets import Conversation
 from engram_lab.evidence_scores import Passage, holds, session_recall
 from engram_lab.harness import Progress
 from engram_lab.resume import KeyedLine, LineKey, open_run
 from engram_lab.speed import Writer
+from engram_peers.loopback import NO_MODEL, Loopback
+from engram_peers.own import OWN, PAID
+from engram_peers.process import Limits, Peer, PeerFailure, start_peer
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.prompts.rendering import dated
 from langgraph_engram.results import count_tokens
