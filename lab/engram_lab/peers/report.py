@@ -153,7 +153,7 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
     rows, costs = figures["evidence"], figures["costs"]
     kinds = {name: label for name, label in KINDS.items() if name in rows}
     parts = [
-        INTRODUCTION,
+        Path(__file__).with_name("introduction.md").read_text(encoding="utf-8"),
         f"## Within {READ_AT:,} tokens\n\nPer cent of what is needed, with 95 % bootstrap intervals over questions; "
         "of what a user asked to forget, per cent not shown.\n",
         _table(["", *(f"{label} ({_asked(rows[name])})" for name, label in kinds.items())],
@@ -178,25 +178,6 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
         _versions(figures),
     ]  # fmt: skip
     return "\n".join(parts)
-
-
-INTRODUCTION = """\
-# Other memories
-
-Made by `engram bench peers --page`; nothing here is written by hand but the words. The same conversations, the same
-questions and the same encoder (all-MiniLM-L6-v2, where a system lets one choose) for every system, none of them with
-a language model unless a row says so. Each runs in a process of its own, the packages of others in an environment
-of their own with pinned versions (`lab/engram_peers/`). Evidence is what is held of the turns that an answer or a reply
-needs, as in the [benchmarks](benchmarks.md): of a ranking is shown what fits, best first.
-
-- `engram`, `dimmem`, `es-mem`, `structmem`, `hymem`: this package and its presets, by rules
-- `turns`: the vector store at the end of this page; `sentences`: the same over the user's sentences; `bm25`: words;
-  `hybrid`: both by reciprocal rank fusion; `last`: the last turns; `whole`: all, whatever it costs
-- `store`: LangGraph's store in memory with its index; `langmem`: its tools over that store, which without a model
-  store the texts that they are given; `mem0`: with `infer=False`, which stores messages as they are
-- `amem`, `cognee`, `graphiti`, `letta`: as their documentation says. What needs a language model to write and has none
-  says so below
-"""
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -313,10 +294,14 @@ def draw(figures: Mapping[str, Any], systems: Sequence[str], folder: Path) -> No
     for plot, (x_label, y_label, series) in plots.items():
         drawn = Figure(figsize=(7.2, 4.2), layout="constrained")
         axes = drawn.subplots()
-        for number, (name, (x, y)) in enumerate(series.items()):
+        for name, (x, y) in series.items():
+            number = list(systems).index(name)
             color, marker = f"C{number % 10}", "osD^v"[number // 10 % 5]
             axes.plot(x, y, marker=marker, label=name, color=color, linewidth=2.5 if name == ENGRAM else 1)
         axes.set(xlabel=x_label, ylabel=y_label, xscale="log", yscale="log" if plot == "size" else "linear")
+        if plot != "cost" and series:
+            axes.set_xticks(x, [f"{point:,}" for point in x])
+            axes.set_xticks([], minor=True)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         if series:
