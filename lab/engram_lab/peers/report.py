@@ -31,11 +31,11 @@ KINDS: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     "locomo": "its records and passages put the neighbours of a turn beside it, which costs tokens that a turn saves",
     "longmemeval": "single sentences of the user hold most of this evidence, and cost less than our passages of turns",
-    "beam": "orderings and summaries rest on many turns, of which a passage shows few",
-    "people": "a passage is shown with its neighbours, which costs tokens that a turn saves",
-    "requests": "what shares no word with a request is found by its meaning alone, as a vector search finds it",
-    "remarks": "what a remark bears on shares little with it, and short turns leave room for more guesses",
-    f"updates, {CHANGED}": "sentences of one message are shown together with others of their session",
+    "beam": "a sentence costs less than a passage of turns; orderings rest on more turns than either shows",
+    "people": "a passage is shown with its neighbours, which costs tokens that a sentence saves",
+    "requests": "a sentence alone costs less; what shares no word with a request is found by its meaning alone",
+    "remarks": "what a remark bears on shares little with it, and short texts leave room for more guesses",
+    f"updates, {CHANGED}": "rules keep what is said again in other words beside it, and rank by relevance, not by age",
     f"updates, {FORGOTTEN}": "a wish to forget is text like any other until `forget` is called: no search obeys it",
 }
 Rows = dict[str, dict[str, dict[str, Any]]]
@@ -170,7 +170,7 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
         _growth(costs, systems),
         f"![Evidence against the cost of writing]({images}/peers-cost.svg)\n\n"
         f"![Time of a search against size]({images}/peers-size.svg)\n",
-        "## What we lose\n",
+        "## What we lose\n\nWherever another shows more than engram, the best three; ~ within the interval of engram's own.\n",
         _lost(rows),
         "## What did not run\n",
         _failed(costs),
@@ -245,8 +245,8 @@ def _lost(rows: Rows) -> str:
         if of_kind:
             where = "; ".join(
                 f"within {budget:,} tokens {_percent(own)} against " + ", ".join(f"{_percent(share)} ({system})"
-                for system, share in better[:3])
-                for _, budget, own, better in of_kind
+                for system, share in better[:3]) + (" ~" if better[0][1] <= high[str(budget)][2] else "")
+                for _, budget, own, better in of_kind for high in [rows[name][ENGRAM]["within"]]
             )  # fmt: skip
             told.append(f"- **{KINDS[name]}**: {where}. Why: {REASONS[name]}.")
     return "\n".join(told or ["Nothing on these sets."]) + "\n"
