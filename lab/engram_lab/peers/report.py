@@ -170,7 +170,7 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
         _growth(costs, systems),
         f"![Evidence against the cost of writing]({images}/peers-cost.svg)\n\n"
         f"![Time of a search against size]({images}/peers-size.svg)\n",
-        "## What we lose\n\nWhere others show more than engram, the best three; ~ within the interval of engram's own.\n",
+        "## What we lose\n\nWhere others show more than engram, the best three; ~ within the interval of ours.\n",
         _lost(rows),
         "## What did not run\n",
         _failed(costs),
