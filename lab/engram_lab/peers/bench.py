@@ -30,7 +30,7 @@ from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model, Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside
 
-SEED = 0
+SEED, UPDATES = 0, "updates"
 ANSWERING = f"""\
 You reply to what a user asks or says. Between the tags stands what was found of earlier conversations, dated; some of \
 it may have nothing to do with the message, and later statements hold over earlier ones. {DATA_ONLY}
@@ -148,7 +148,7 @@ def compare(
         if judge:
             figures["judged"] = run_judge(out, opener.model(judge, temperature=0.0), LONGMEMEVAL, progress=progress)
     _write(figures, named, out, page)
-    return figures, below_floor(figures["evidence"], [*sets])
+    return figures, below_floor(figures["evidence"], [name for name in sets if name not in (GROWTH, UPDATES)])
 
 
 def _sets(files: Mapping[str, Path], split: Split) -> Sets:
@@ -156,7 +156,7 @@ def _sets(files: Mapping[str, Path], split: Split) -> Sets:
     return {
         **question_sets(files.get("locomo"), files.get("longmemeval"), files.get("beam")),
         **message_sets(split, *of_messages),
-        "updates": read_updates(split, SEED),
+        UPDATES: read_updates(split, SEED),
     }
 
 

@@ -4,6 +4,7 @@ Nothing that is reported holds text of a data set.
 """
 
 import inspect
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 from engram_lab.asked import CHANGED, FORGOTTEN, IDLE, UNANSWERABLE, Asked, Sets
 from engram_lab.harness import MEDIAN, NEARLY_ALL, Figures, bootstrap_interval, mean, percentile
 from engram_lab.peers.run import BUDGETS, COUNTS, GROWTH, READ_AT, ConversationLine, Found
+from engram_peers.own import OWN
+from engram_peers.process import OTHERS
 from engram_peers.vector_store import VectorStore
 
 ENGRAM, WHOLE = "engram", "whole"
@@ -111,7 +114,7 @@ def report(lines: Sequence[ConversationLine], sets: Sets, made_with: Mapping[str
     """Return all figures as plain JSON."""
     return {
         **made_with,
-        "machine": {"python": platform.python_version(), "system": platform.platform()},
+        "machine": {"python": platform.python_version(), "cores": os.cpu_count(), "load": os.getloadavg()[0]},
         "versions": {line.system: line.version for line in lines if line.version},
         "evidence": evidence_rows([line for line in lines if line.data != GROWTH], sets),
         "costs": cost_rows(lines),
@@ -265,8 +268,12 @@ def _failed(costs: Rows) -> str:
 def _versions(figures: Mapping[str, Any]) -> str:
     data = ", ".join(f"{name} `{value[:12]}`" for name, value in figures["data"].items())
     versions = ", ".join(f"{name} {value}" for name, value in figures["versions"].items())
-    python, seed = figures["machine"]["python"], figures["seed"]
-    return f"Versions: {versions}; Python {python}. Data, by SHA-256: {data or 'our own alone'}. Seed {seed}.\n"
+    on, seed = figures["machine"], figures["seed"]
+    absent = [name for name in (*OWN, *OTHERS) if name not in figures["versions"]]
+    told = f"Not in this run, or not to its end: {', '.join(absent)}. " if absent else ""
+    told += f"{on['cores']} cores, under a load of {on['load']:.1f} when it ended: times are of that.\n\n"
+    told += f"Versions: {versions}; Python {on['python']}. Data, by SHA-256: {data or 'our own alone'}."
+    return f"{told} Seed {seed}.\n"
 
 
 def draw(figures: Mapping[str, Any], systems: Sequence[str], folder: Path) -> None:
