@@ -90,24 +90,19 @@ def cost_rows(lines: Sequence[ConversationLine]) -> Rows:
 
 
 def _costs(lines: Sequence[ConversationLine]) -> Figures:
-    seconds = [found.seconds for line in lines for found in line.found]
+    milliseconds = [1000 * found.seconds for line in lines for found in line.found]
     messages = sum(line.messages for line in lines)
     return {
         "messages": messages,
         "stored": sum(line.stored or 0 for line in lines),
         "write_ms": 1000 * sum(line.write_seconds for line in lines) / messages if messages else None,
         "write_cpu_ms": 1000 * sum(line.write_cpu for line in lines) / messages if messages else None,
-        "search_ms_p50": _milliseconds(seconds, MEDIAN),
-        "search_ms_p95": _milliseconds(seconds, NEARLY_ALL),
+        "search_ms_p50": percentile(milliseconds, MEDIAN),
+        "search_ms_p95": percentile(milliseconds, NEARLY_ALL),
         "memory_mib": max(line.memory_mib for line in lines),
         **{name: sum(getattr(line, name) for line in lines) for name in COUNTS},
         "failure": next((line.failure for line in lines if line.failure), ""),
     }
-
-
-def _milliseconds(seconds: Sequence[float], rank: int) -> float | None:
-    found = percentile(seconds, rank)
-    return None if found is None else 1000 * found
 
 
 def report(lines: Sequence[ConversationLine], sets: Sets, made_with: Mapping[str, object]) -> dict[str, Any]:

@@ -254,11 +254,7 @@ def _citing(passage: Passage, turn: str) -> Passage:
 
 def _attributed(passages: Sequence[Passage], asked: Asked) -> list[Passage]:
     turns = [turn for of in asked.needed.values() for turn in of]
-    return [
-        attributed
-        for passage in passages
-        for attributed in ([passage] if passage.turn_ids else [_citing(passage, turn) for turn in turns])
-    ]
+    return [_citing(passage, turn) for passage in passages for turn in (turns[:1] if passage.turn_ids else turns)]
 
 
 def growth(sizes: Sequence[int]) -> list[Conversation[Asked]]:
