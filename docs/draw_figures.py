@@ -46,27 +46,13 @@ def lines(titles: list[str], series: dict[str, list[float]], label: str, **limit
     return drawn
 
 
-def bars(titles: list[str], rows: dict[str, list[float]]) -> Figure:
-    """Draw a panel of bars for each column, a bar for each row."""
-    drawn = Figure(figsize=(8, 3.2), layout="constrained")
-    for column, axes in enumerate(drawn.subplots(1, len(titles) - 1, sharey=True)):
-        values = [row[column] for row in rows.values()]
-        axes.bar_label(axes.barh([*rows], values, color=COLORS[0]), fmt="%g", padding=3)
-        axes.set(title=titles[column + 1], xlim=(0, 1.25 * max(values)))
-        axes.title.set_fontsize(10)
-        axes.spines[["top", "right"]].set_visible(False)
-    axes.invert_yaxis()
-    return drawn
-
-
 def main() -> None:
     """Draw all."""
     page = PAGE.read_text(encoding="utf-8")
     mpl.rcParams["svg.hashsalt"] = "langgraph-engram"
     recall = lines(*table(page, "recall-by-tokens"), "share of questions or evidence, %", ylim=(70, 100))
     time = lines(*table(page, "time-by-records"), "milliseconds of CPU, median", yscale="log")
-    against = bars(*table(page, "against"))
-    for name, drawn in {"recall-by-tokens": recall, "time-by-records": time, "against": against}.items():
+    for name, drawn in {"recall-by-tokens": recall, "time-by-records": time}.items():
         drawn.savefig(IMAGES / f"{name}.svg", metadata=UNREPEATABLE)
 
 

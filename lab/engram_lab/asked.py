@@ -4,6 +4,7 @@ Beside the questions of LoCoMo, LongMemEval and BEAM these are messages as agent
 that was said in passing: of invented people (`engram_lab.cases`), requests among a user's chats, remarks to a friend.
 """
 
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,14 +13,21 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from engram_lab.cases import Split, among, read_people, sessions_of
-from engram_lab.datasets import Conversation, Question, read_as, read_beam, read_locomo, read_longmemeval
+from engram_lab.cases import Split, among, read_people, read_topics, sessions_of
+from engram_lab.datasets import TEMPORAL, Conversation, Question, read_as, read_beam, read_locomo, read_longmemeval
 from engram_lab.evidence_scores import statements_of
+from engram_lab.judge_protocols import ABSTENTION_KIND, TEMPORAL_KIND
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import Session, to_messages
 
-IDLE = "idle"
-"""The type of messages that need nothing, follow-ups among them."""
+IDLE, UNANSWERABLE = "idle", "unanswerable"
+"""The types of messages that need nothing, follow-ups among them, and of questions that nothing answers."""
+CHANGED, FORGOTTEN = "changed", "forgotten"
+"""The types of questions about a value that has changed, and about what was to be forgotten."""
+PREFERENCE = "single-session-preference"
+"""The type of a message whose reply is judged by what it should take into account."""
+MOST_VALUES = 4
+SINCE = "As of this week:"
 HAYSTACK = 3
 """The chats among which requests are put: those of this question of a LongMemEval file."""
 LINE = re.compile(r"^(?:([AB])\s*:)? *(.+)", re.MULTILINE)
@@ -37,6 +45,10 @@ class Asked(Question):
     """Whether it shares no word of a topic with what it needs."""
     thread: list[str] = []
     """What was said just before."""
+    stale: dict[str, list[str]] = {}
+    """The turns that hold no longer, and what they state: they may not stand before what is needed."""
+    question_type: str = ""
+    """By what its answer is judged, as LongMemEval names it."""
 
 
 Sets = Mapping[str, Sequence[Conversation[Asked]]]
@@ -112,12 +124,70 @@ def read_remarks(path: Path, locomo: Path) -> list[Conversation[Asked]]:
     return [_with_remarks(sample, remarks[place :: len(samples)]) for place, sample in enumerate(samples)]
 
 
+def read_updates(split: Split, seed: int = 0) -> list[Conversation[Asked]]:
+    """Make up conversations in which values change and things are to be forgotten, among the talk of a split.
+
+    Each topic of `updates.json` has two to four values in turn, some days apart; after the last one it is asked about.
+    """
+    topics = read_topics()
+    people = [person for person in read_people(split) if person["form"] == "assistant"]
+    return [_with_updates(person, topics, random.Random(f"{seed} {person['id']}")) for person in people]
+
+
+def _with_updates(
+    person: Mapping[str, Any], topics: Mapping[str, Sequence[Mapping[str, Any]]], draw: random.Random
+) -> Conversation[Asked]:
+    rounds: list[list[tuple[str, str]]] = [[] for _ in range(MOST_VALUES)]
+    """What is said of each topic, by its id, session by session."""
+    asked: list[Asked] = []
+    for number, topic in enumerate(topics[CHANGED]):
+        values = draw.sample(topic["values"], draw.randint(2, MOST_VALUES))
+        turns = {f"{CHANGED}-{number}:{at}": [value] for at, value in enumerate(values)}
+        says = list(topic["say"][: len(values)])
+        if draw.random() < 0.5:  # else what was said first would always be closest to the question
+            says[-1] = f"{SINCE} {topic['say'][0]}"
+        for at, (turn, say) in enumerate(zip(turns, says, strict=True)):
+            rounds[MOST_VALUES - len(values) + at].append((turn, say.format(values[at])))
+        newest = f"{CHANGED}-{number}:{len(values) - 1}"
+        needed, stale = {newest: {newest: turns.pop(newest)}}, turns
+        asked.append(Asked(question=topic["ask"], gold=values[-1], needed=needed, stale=stale, type=CHANGED))
+    for number, topic in enumerate(topics[FORGOTTEN]):
+        turn, value = f"{FORGOTTEN}-{number}", draw.choice(topic["values"])
+        rounds[0].append((turn, topic["say"].format(value)))
+        rounds[2].append((f"{turn}:wish", topic["forget"]))
+        asked.append(Asked(question=topic["ask"], needed={}, stale={turn: [value]}, type=FORGOTTEN))
+    told = [_told(number, said, draw) for number, said in enumerate(rounds)]
+    return Conversation(f"updates-{person['id']}", among(sessions_of(dict(person)), told), asked)
+
+
+def _told(number: int, said: list[tuple[str, str]], draw: random.Random) -> Session:
+    draw.shuffle(said)
+    messages = [
+        {"external_id": f"{turn}{part}", "role": role, "text": text}
+        for turn, told in said
+        for role, part, text in (("user", "", told), ("assistant", ":reply", "All right."))
+    ]
+    return Session(f"told-{number}", to_messages(messages))
+
+
 def _asked(conversation: Conversation[Any]) -> Conversation[Asked]:
     asked = [
-        Asked(question=question.question, needed={turn: {turn: stated} for turn, stated in question.evidence.items()})
+        Asked(
+            question=question.question,
+            gold=question.gold,
+            needed={turn: {turn: stated} for turn, stated in question.evidence.items()},
+            type=UNANSWERABLE if _judged_as(question) == ABSTENTION_KIND else "",
+            question_type=_judged_as(question),
+        )
         for question in conversation.questions
     ]
     return replace(conversation, questions=asked)
+
+
+def _judged_as(question: Any) -> str:
+    if getattr(question, "category", None) == TEMPORAL:
+        return TEMPORAL_KIND
+    return ABSTENTION_KIND if getattr(question, "unanswerable", False) else getattr(question, "question_type", "")
 
 
 def _messages(person: Mapping[str, Any]) -> Iterator[Asked]:

@@ -14,12 +14,8 @@ from langgraph_engram.cli.options import AsJson, Model, Preset
 from langgraph_engram.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from engram_lab.asked import Sets
-    from engram_lab.floor import Rows
     from engram_lab.harness import Figures
     from engram_lab.opening import Opener
-    from langgraph_engram.embeddings.base import Encoder
-    from langgraph_engram.memory import Memory
 
 BENCH = typer.Typer(help="Measure a memory on a data set.", add_completion=False)
 
@@ -64,8 +60,6 @@ Answers = Annotated[
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
 RULES = "rules"
-Requests = Annotated[Path | None, _option("--requests", "Requests on which something bears, among a user's chats.")]
-Remarks = Annotated[Path | None, _option("--remarks", "Remarks of LoCoMo-Plus, among the talks of LoCoMo.")]
 
 
 def _opener(context: typer.Context) -> "Opener":
@@ -206,88 +200,67 @@ def segmentation(
 def speed(
     context: typer.Context,
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
-    against: Annotated[
-        str | None,
-        _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
-    ] = None,
     preset: Preset = None,
     encoder: EncoderName = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure searches in made-up memories: milliseconds of CPU and wall, memory, and how they grow."""
-    from engram_lab.against import run_against
     from engram_lab.speed import run_speed
 
     opened = _opener(context)
-    settings = opened.settings(preset)
-
-    def open_memory(folder: str, shared: "Encoder") -> "Memory":
-        return opened.memory(folder, RULES, settings, shared)
-
+    settings, shared = opened.settings(preset), opened.encoder(encoder)
     with progress("reading") as bar:
-        if against:
-            names = [name.strip() for name in against.split(",") if name.strip()]
-            figures = run_against(open_memory, lambda: opened.encoder(encoder), names, texts=records, progress=bar)
-        else:
-            shared = opened.encoder(encoder)
-            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, progress=bar)
+        figures = run_speed(
+            lambda folder: opened.memory(folder, RULES, settings, shared), records=records, progress=bar
+        )
     _print_figures(figures, as_json)
 
 
 @BENCH.command()
-def messages(
+def peers(
     context: typer.Context,
-    split: Annotated[Literal["fit", "held-out"], typer.Option("--split", help="Which invented people.")] = "held-out",
-    requests: Requests = None,
-    haystacks: Annotated[Path | None, _option("--haystacks", "The LongMemEval file of --requests.")] = None,
-    remarks: Remarks = None,
-    locomo: Annotated[Path | None, _option("--locomo", "The LoCoMo file of --remarks.")] = None,
-    encoder: EncoderName = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure what a search shows for requests, plans and remarks, by type, beside plain vector search."""
-    from engram_lab.asked import message_sets
-
-    _search(context, message_sets(split, requests, haystacks, remarks, locomo), encoder, None, as_json)
-
-
-@BENCH.command()
-def floor(
-    context: typer.Context,
+    systems: Annotated[
+        str | None, _option("--systems", "Names with commas, such as engram,turns,sentences. \\[default: all]")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A part of it, in ten minutes.")] = False,
     locomo: Annotated[Path | None, _option("--locomo", "A LoCoMo file; --remarks are put into it.")] = None,
     longmemeval: Annotated[Path | None, _option("--longmemeval", "A LongMemEval file; --requests go there.")] = None,
     beam: Annotated[Path | None, _option("--beam", "A BEAM file.")] = None,
-    requests: Requests = None,
-    remarks: Remarks = None,
+    requests: Annotated[Path | None, _option("--requests", "Requests that something bears on, among chats.")] = None,
+    remarks: Annotated[Path | None, _option("--remarks", "Remarks of LoCoMo-Plus, among the talks of LoCoMo.")] = None,
+    split: Annotated[Literal["fit", "held-out"], typer.Option("--split", help="Which invented people.")] = "held-out",
+    conversations: Annotated[int | None, _option("--conversations", "The first N of each data set.", min=1)] = None,
+    limit: Annotated[int | None, _option("--limit", "N questions of each conversation, drawn evenly.", min=1)] = None,
+    model: Model = None,
+    judging: Annotated[str | None, _option("--judge", "The model that judges what --model answers.")] = None,
     encoder: EncoderName = None,
     vectors: Vectors = None,
+    out: Annotated[Path, typer.Option("--out", help="A folder; a run goes on there.")] = Path("peers-out"),
+    minutes: Annotated[float, typer.Option("--minutes", help="What one call of a system may take.")] = 10,
+    gigabytes: Annotated[float, typer.Option("--gigabytes", help="What a system may hold in memory.")] = 8,
+    page: Annotated[Path | None, _option("--page", "A folder of documentation that gets the page and plots.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare evidence at equal tokens with plain vector search; the exit status is 1 where a memory shows less."""
-    from engram_lab.asked import message_sets, question_sets
-    from engram_lab.floor import below_floor
+    """Compare engram with other memories and with plain searches at equal tokens, and write a report.
 
-    messages = message_sets("held-out", requests, longmemeval, remarks, locomo)
-    sets = {**question_sets(locomo, longmemeval, beam), **messages}
-    if below := below_floor(_search(context, sets, encoder, vectors, as_json), sets):
+    The exit status is 1 where engram shows over two points less than a plain vector search within 1,000 tokens.
+    """
+    from engram_lab.peers.bench import compare
+
+    files = {"locomo": locomo, "longmemeval": longmemeval, "beam": beam, "requests": requests, "remarks": remarks}
+    with progress("reading") as bar:
+        figures, below = compare(
+            _opener(context), {name: file for name, file in files.items() if file}, systems, split=split, quick=quick,
+            conversations=conversations, limit=limit, model=model, judge=judging, encoder=encoder, vectors=vectors,
+            out=out, minutes=minutes, gigabytes=gigabytes, page=page, progress=bar,
+        )  # fmt: skip
+    if as_json:
+        print_json(figures)
+    else:
+        typer.echo((out / "peers.md").read_text(encoding="utf-8"))
+    if below:
         typer.echo(f"below plain vector search: {', '.join(below)}", err=True)
         raise typer.Exit(1)
-
-
-def _search(context: typer.Context, sets: "Sets", encoder: str | None, vectors: Path | None, as_json: bool) -> "Rows":
-    """Search data sets in memories that rules write, and print a row of figures for each part of them."""
-    from engram_lab.floor import run_floor
-
-    opened = _opener(context)
-    settings, shared = opened.settings(None), opened.encoder(encoder, vectors=vectors)
-    with progress("reading") as bar:
-        rows = run_floor(sets, lambda folder: opened.memory(folder, RULES, settings, shared), bar)
-    if as_json:
-        print_json({**rows})
-    else:
-        titles = ["", *next(iter(rows.values()))]
-        print_table(titles, [[name, *map(_figure, row.values())] for name, row in rows.items()])
-    return rows
 
 
 def _print_figures(figures: "Figures", as_json: bool, without: Sequence[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from time import sleep
 
 import pytest
 
-from engram_lab import against, speed
+from engram_lab import speed
 from engram_lab.opening import Opener
 from langgraph_engram.embeddings.factory import open_encoder
 from tests.fake_server import FakeServer, Reply
@@ -142,30 +142,6 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
     for size in ("20_records", "200_records"):
         assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_speed_is_compared_with_others(engram, monkeypatch):
-    """Each memory stores the same texts, is asked for them and finds them."""
-    monkeypatch.setattr(against, "QUESTIONS", 5)
-    options = ["bench", "speed", "--records", "40", "--encoder", "hashing", "--json"]
-
-    code, document, _ = engram(*options, "--against", "langmem,chroma,rank-bm25")
-
-    figures = json.loads(document)
-    assert (code, figures["texts"], figures["questions"]) == (0, 40, 5)
-    for name in ("engram", "langmem", "chroma", "rank-bm25"):
-        assert figures[name]["found"] == 1
-        assert figures[name]["store"]["cpu_p50_ms"] >= 0
-
-
-def test_what_is_not_installed_is_named(engram, monkeypatch):
-    """Before anything is stored, in one line with what to install."""
-    monkeypatch.setattr(against, "find_spec", lambda name: None)
-
-    code, out, err = engram("bench", "speed", "--records", "40", "--encoder", "hashing", "--against", "mem0")
-
-    assert (code, out, err) == (1, "", "engram: mem0 is not installed: pip install mem0ai\n")
 
 
 @pytest.mark.parametrize(("dataset", "style"), [("locomo", "short"), ("longmemeval", "short"), ("beam", "auto")])

@@ -43,6 +43,12 @@ def read_pairs() -> list[dict[str, str]]:
     return _lines("pairs.jsonl")
 
 
+def read_topics() -> dict[str, list[dict[str, Any]]]:
+    """Return what values may change or are to be forgotten: how each is asked about and said, and its values."""
+    topics: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "updates.json").read_text(encoding="utf-8"))
+    return topics
+
+
 def labelled_sentences(sessions: Iterable[Session]) -> Iterator[Said]:
     """Yield the sentences of some sessions that a person has labelled, each once."""
     texts = (message.text for session in sessions for message in session.messages if message.role == "user")
