@@ -47,7 +47,6 @@ from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState, needs_whole
 from langgraph_engram.stores.base import Changes, Store
-from langgraph_engram.stores.rows import scope_hash
 from langgraph_engram.summarization.choosing import Chooser
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
@@ -67,12 +66,12 @@ DEEP_ANSWER = "write_answer"
 
 def thread_of(run_id: str, scope: Scope) -> RunnableConfig:
     """Return the config of a run's checkpointed thread, marked with its scope."""
-    return {"configurable": {"thread_id": run_id}, "metadata": {SCOPE_KEY: scope_hash(scope)}}
+    return {"configurable": {"thread_id": run_id}, "metadata": {SCOPE_KEY: scope.digest}}
 
 
 def threads_of(checkpointer: BaseCheckpointSaver[str], scope: Scope) -> list[str]:
     """Return the ids of the threads that `thread_of` named for a scope, newest first."""
-    checkpoints = checkpointer.list(None, filter={SCOPE_KEY: scope_hash(scope)})
+    checkpoints = checkpointer.list(None, filter={SCOPE_KEY: scope.digest})
     return list(dict.fromkeys(str(checkpoint.config["configurable"]["thread_id"]) for checkpoint in checkpoints))
 
 

@@ -4,6 +4,7 @@ Everything is a frozen pydantic model, so that it fits into a checkpointed state
 (`event_start`, `event_end`) and mention time (`mentioned_at`) are separate fields.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -90,6 +91,11 @@ class Scope(Frozen):
     def key(self) -> str:
         """A string that no other scope shares."""
         return json.dumps([self.tenant, self.user_id, self.agent_id], ensure_ascii=False)
+
+    @property
+    def digest(self) -> str:
+        """A short name, equal in every process, that does not tell whose it is."""
+        return hashlib.blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
 class Turn(Frozen):

@@ -20,7 +20,6 @@ from langsmith import tracing_context
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.results import Recollection, Usage
 from langgraph_engram.schema import Evidence, Scope
-from langgraph_engram.stores.rows import scope_hash
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -71,7 +70,7 @@ class Tracer:
         manager = CallbackManager.configure(
             inheritable_callbacks=handlers_around(),
             inheritable_tags=[TAG],
-            inheritable_metadata={PRESET_KEY: self.preset, SCOPE_KEY: scope_hash(scope)},
+            inheritable_metadata={PRESET_KEY: self.preset, SCOPE_KEY: scope.digest},
         )
         run = manager.on_chain_start(None, {}, name=name)
         try:

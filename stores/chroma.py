@@ -25,7 +25,7 @@ from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import IndexCache, ScopeIndex
 from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows, scope_hash
+from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class ChromaStore:
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             self._drop_snapshot(scope)
             if self.folder and changes.removed:
-                announce_removal(self.folder, f"{scope_hash(scope)}:")
+                announce_removal(self.folder, f"{scope.digest}:")
             revision = self._write(scope, parts, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and (not self._revisions or self._revisions.only_mine_since(index.revision, revision)):
@@ -183,7 +183,7 @@ class ChromaStore:
         with self._held():
             if self.folder is None:
                 return []
-            secure_delete(self.folder, f"{scope_hash(scope)}:")
+            secure_delete(self.folder, f"{scope.digest}:")
             return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
     def drop_index(self, scope: Scope) -> None:

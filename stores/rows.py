@@ -189,7 +189,7 @@ class SharedRevisions:
     def renew(self, scope: Scope) -> str:
         """Record a commit to a scope, and return the revision with it."""
         now = time.time_ns() // 1_000_000
-        name = scope_hash(scope)  # the row outlives what it is about, so it must not name the user
+        name = scope.digest  # the row outlives what it is about, so it must not name the user
         row: dict[str, str | int] = {"scope": name, "writer": self.writer, "token": uuid4().hex, "written_at": now}
         self.collection.upsert(
             ids=[f"{name}:{self.writer}"], embeddings=np.ones((1, 1), dtype=np.float32), metadatas=[row]
@@ -206,7 +206,7 @@ class SharedRevisions:
         return bool(json.loads(before) | mine == json.loads(now) | mine)
 
     def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
-        return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
+        return list(self.collection.get(where={"scope": scope.digest}, include=["metadatas"])["metadatas"] or [])
 
 
 def _as_text(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -270,11 +270,6 @@ def _placeholder(key: str, dimensions: int) -> Vectors:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def scope_hash(scope: Scope) -> str:
-    """Return a short name of a scope, equal in every process, that does not tell whose it is."""
-    return hashlib.blake2b(scope.key.encode(), digest_size=8).hexdigest()
-
-
 def scope_of(key: str) -> Scope:
     """Return the scope of a key; `ValueError` where it is the key of none."""
     tenant, user_id, agent_id = json.loads(key)
@@ -318,4 +313,4 @@ def in_pages(values: Iterable[V], size: int) -> Iterator[list[V]]:
 
 def row_id(scope: Scope, kind: Kind[Any], item_id: str) -> str:
     """Return the id of an item's row."""
-    return f"{scope_hash(scope)}:{kind.name}:{item_id}"
+    return f"{scope.digest}:{kind.name}:{item_id}"

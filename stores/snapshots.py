@@ -25,7 +25,7 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kind_index import Column, KindIndex
 from langgraph_engram.stores.kinds import RECORDS, SEARCHABLE, TURNS, UNSEARCHED
 from langgraph_engram.stores.locks import DATABASE, unwritable
-from langgraph_engram.stores.rows import SCHEMA, scope_hash
+from langgraph_engram.stores.rows import SCHEMA
 from langgraph_engram.stores.versions import AppendOnlyArray
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Snapshots:
             _erase(path)
 
     def _path(self, scope: Scope) -> Path:
-        return self.folder / FOLDER / f"{scope_hash(scope)}.npz"
+        return self.folder / FOLDER / f"{scope.digest}.npz"
 
     @property
     def _store(self) -> list[Any]:

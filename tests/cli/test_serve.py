@@ -61,7 +61,7 @@ def test_the_addresses_of_what_is_served_are_printed(started, capsys):
 
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
     addresses = "\n".join(address for *_, address in lines)
-    for path in ("  (graphs: remember, recall, agent)", "/docs", "/memory", "/mcp"):
+    for path in ("  (graphs: remember, recall, agent, improve)", "/docs", "/memory", "/mcp"):
         assert f"http://127.0.0.1:{port}{path}" in addresses
     assert f"studio/?baseUrl=http://127.0.0.1:{port}" in addresses
     assert "\033" not in addresses

@@ -89,7 +89,7 @@ def test_a_snapshot_of_another_scope_is_ignored(folder, changes, encoder):
     write(folder, changes, encoder)
     (path,) = files(folder)
     other = Scope(user_id="ben")
-    path.rename(path.with_name(f"{snapshots.scope_hash(other)}.npz"))
+    path.rename(path.with_name(f"{other.digest}.npz"))
     snapshots.confirm_current(folder)
 
     store = open_store(folder, encoder)
@@ -125,7 +125,7 @@ def test_a_snapshot_newer_than_the_database_is_removed(folder, changes, encoder,
 
     store = open_store(folder, encoder)
 
-    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
+    assert [path.stem for path in files(folder)] == [SCOPE.digest]
     assert [len(store.index(scope).records) for scope in (other, SCOPE)] == [0, 4]
     assert read_rows == [other]
     store.close()
@@ -199,7 +199,7 @@ def test_a_commit_or_a_drop_removes_the_snapshot_of_its_scope_alone(folder, chan
 
     store.drop_index(SCOPE) if is_dropped else store.commit(SCOPE, changes)
 
-    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(other)]
+    assert [path.stem for path in files(folder)] == [other.digest]
     assert len(store.index(SCOPE).records) == 4
     assert read_rows == [SCOPE]
     store.close()
