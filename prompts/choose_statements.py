@@ -61,9 +61,9 @@ SETS: up to {MOST_SETS} plural names, by commas, of what a later question would 
 kits", "weddings attended"); empty where none would.
 CONTENT: only where the sentence cannot be read alone, and always for an assistant's reply: one sentence, in the \
 speaker's own terms, with names for pronouns; else leave it and the bars before it out.
-Use names of slots and sets that are known where they fit. Leave out questions, tasks of the moment (how one text is to \
-be changed), promises to try what was advised, small talk, and general knowledge, whoever tells it; choose of an assistant's replies only what it committed to, recommended to this \
-person and they took up, or decided with them.
+Use names of slots and sets that are known where they fit. Leave out questions, tasks of the moment (how one text is \
+to be changed), promises to try what was advised, small talk, and general knowledge, whoever tells it; choose of an \
+assistant's replies only what it committed to, recommended to this person and they took up, or decided with them.
 {DATA_ONLY}"""
 
 
