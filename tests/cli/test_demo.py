@@ -19,8 +19,10 @@ def words_of(text):
     return set(re.findall(r"\w+", text.casefold())) - {"a", "and"}
 
 
-def test_the_demo_answers_from_its_conversation(engram):
-    """Quotes hold the expected words, and the unanswerable question is absent; hashed words may miss one."""
+def test_the_demo_answers_from_its_conversation(engram, monkeypatch):
+    """With the encoder that it is run with, all quotes hold the expected words; the unanswerable question is absent."""
+    monkeypatch.setenv("ENGRAM_ENCODER", "minilm")
+
     code, out, _ = engram("demo", "--json")
 
     report = json.loads(out)
@@ -31,8 +33,7 @@ def test_the_demo_answers_from_its_conversation(engram):
         answer["verdict"] == question["verdict"] and words_of(question["expected"]) <= words_of(answer["answer"])
         for question, answer in zip(load_questions(), report["answers"], strict=True)
     ]
-    assert sum(as_expected) >= 9
-    assert as_expected[-1]
+    assert all(as_expected)
     assert report["answers"][-1]["verdict"] == "absent"
 
 
