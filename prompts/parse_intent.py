@@ -27,8 +27,8 @@ class ParsedIntent(BaseModel):
     needs_assistant: bool = Field(default=False, description="true if it asks what the assistant said or advised")
     breadth: Breadth | None = Field(
         default=None,
-        description="summary if it asks for a summary or a whole development, timeline if it asks for an order of "
-        "events or a list over many conversations, else narrow",
+        description="narrow if one thing answers it; list if it takes all of several (how many, how much in all, which "
+        "ones, every); timeline if it asks in what order; summary if it asks for a summary or a whole development",
     )
 
 
