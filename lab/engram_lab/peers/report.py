@@ -172,7 +172,7 @@ def markdown(figures: Mapping[str, Any], systems: Sequence[str], images: str) ->
         _lost(rows),
         "## What did not run\n",
         _failed(costs),
-        "## The vector store of these tables\n\n<!-- not run: the bench runs it -->",
+        "## The vector store of these tables\n\n<!-- not run: needs an encoder and data sets -->",
         f"```python\n{inspect.getsource(VectorStore)}```\n",
         _versions(figures),
     ]  # fmt: skip
