@@ -1,6 +1,7 @@
 """No call takes time that grows faster than what it is given: four times the text is about four times the work.
 
-Twice that is allowed, and an eighth of a second of this process on top: what grows with the square takes sixteen times as much.
+Twice that is allowed, and an eighth of a second of this process on top: what grows with the square takes sixteen times
+as much.
 """
 
 import time
