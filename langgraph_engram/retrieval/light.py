@@ -59,17 +59,15 @@ COMPARED_TOKENS = 2 * WHOLE_TOKENS
 OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
 MOST_LINES = 160
-"""Lines that an answer that needs the whole is first written from."""
+"""Lines that an answer that needs the whole is first written from, and that are read at once behind them."""
 ADVICE_LINES = 80
 """Lines that advice is given from: what bears on it shares few words with what is asked."""
 MOST_OUTSIDE = 40
 """Lines among them that tell of another time than the query asks about."""
 BESIDE_SETS = 80
 """Lines that complete what stands in a set that the query names."""
-FURTHER_LINES = 240
-"""Lines that are read behind them at once, in batches."""
 LINES_BATCH = 80
-"""Lines of one such batch."""
+"""Lines of one batch of those."""
 SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
@@ -108,13 +106,8 @@ class LightRetriever:
             in_sets = sum(IN_SET in candidate.routes for candidate in pool)
             most = min(most, in_sets + BESIDE_SETS) if in_sets else most
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
-            found = with_relevance(pool, relevance.features(pool))
-            kept = _ended(search, found, stop_of(search, OUTLINE_STOP))
-            lines = format_lines(index, kept, readable=search.mode == "recall")
-            fresh = [line for line in lines if line.evidence_id not in search.read]
-            fresh = _mostly_within(fresh, search.intent) if search.mode == "recall" else fresh
-            shown = fresh[:most] if search.mode == "recall" else fresh
-            more = len(fresh) - len(shown)
+            found = _whole(relevance, pool, search)
+            shown, more = found[:most], max(0, len(found) - most)
         ranking = Ranking(fusion.matches, fusion.scores.query, pool, fusion.scores.empty)
         return cut(search, ranking, shown, budget, self.settings.lasting_share)._replace(more=more)
 
@@ -132,6 +125,8 @@ class LightRetriever:
         whole = fit_budget(shown, WHOLE_TOKENS)
         if not whole or len(whole) == len(shown):
             return shown
+        if stop and max(candidate.relevance for candidate in found) < self.settings.relevance_threshold:
+            return whole
         lines = _lines(fusion, relevance, whole, budget)
         ordered: list[Evidence | Candidate] = [*whole, *(lines if search.mode == "recall" else by_strength(lines))]
         kept = truncate(ordered, stop)
@@ -144,7 +139,7 @@ def _lines_wanted(search: Search) -> tuple[Breadth, int]:
     breadth = search.intent.breadth or "narrow"
     if breadth == "narrow" and search.mode == "recall" and answer_type(search.intent.query) == "advice":
         return "list", ADVICE_LINES
-    return breadth, FURTHER_LINES if search.read else MOST_LINES
+    return breadth, MOST_LINES
 
 
 def _pool(index: ScopeIndex, candidates: Iterator[Candidate], budget: int) -> list[Candidate]:
@@ -156,6 +151,23 @@ def _pool(index: ScopeIndex, candidates: Iterator[Candidate], budget: int) -> li
 def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Candidate]:
     """Order what a search found by strength, and end it where that is low; a recall takes it as it is."""
     return list(found) if search.mode == "recall" else truncate(by_strength(found), stop)
+
+
+def _whole(relevance: Relevance, pool: Sequence[Candidate], search: Search) -> list[Evidence]:
+    """Return what was found as lines that were not read before; a few in a search where none seems to answer."""
+    features, stop = relevance.features(pool), stop_of(search, OUTLINE_STOP)
+    found = with_relevance(pool, features)
+    lines = format_lines(relevance.index, _ended(search, found, stop), readable=search.mode == "recall")
+    if search.mode == "recall":
+        return _mostly_within(_unread(lines, search), search.intent)
+    return fit_budget(lines, DOUBTFUL_TOKENS) if stop and not is_answered(features, found) else lines
+
+
+def _unread(lines: Sequence[Evidence], search: Search) -> list[Evidence]:
+    """Return lines that were not read before; where other words are looked for, those that hold one of them."""
+    intent, fresh = search.intent, [line for line in lines if line.evidence_id not in search.read]
+    further = set(content_stems(intent.anchor)).difference(content_stems(intent.query)) if search.read else set()
+    return [line for line in fresh if not further.isdisjoint(content_stems(line.text))] if further else fresh
 
 
 def _mostly_within(lines: Sequence[Evidence], intent: Intent) -> list[Evidence]:
