@@ -35,14 +35,7 @@ from langgraph_engram.retrieval.passages import (
     with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.retrieval.relevance import (
-    DOUBTFUL_TOKENS,
-    Relevance,
-    by_strength,
-    is_answered,
-    truncate,
-    with_relevance,
-)
+from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import score_routes, top_matching
 from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
 from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
@@ -56,6 +49,8 @@ WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
 COMPARED_TOKENS = 2 * WHOLE_TOKENS
 """Tokens of the passages that are compared with a narrow query."""
+DOUBTFUL_TOKENS = 300
+"""Tokens that a search shows where nothing found seems to answer; the best passage in any case."""
 OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
 MOST_LINES = 160
@@ -116,17 +111,13 @@ class LightRetriever:
     ) -> list[Evidence]:
         """Return whole passages, then lines; little where nothing found seems to answer."""
         stop = stop_of(search, self.settings.stop)
-        features = relevance.features(pool)
-        found = with_relevance(pool, features)
-        if stop and not is_answered(features, found):
-            shown = _format(relevance, truncate(by_strength(found), stop, self.settings.relevance_threshold))
-            return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
+        found = with_relevance(pool, relevance.features(pool))
         shown = _format(relevance, _ended(search, found, stop))
+        if stop and max((one.relevance for one in found), default=1.0) < self.settings.relevance_threshold:
+            return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
         whole = fit_budget(shown, WHOLE_TOKENS)
         if not whole or len(whole) == len(shown):
             return shown
-        if stop and max(candidate.relevance for candidate in found) < self.settings.relevance_threshold:
-            return whole
         lines = _lines(fusion, relevance, whole, budget)
         ordered: list[Evidence | Candidate] = [*whole, *(lines if search.mode == "recall" else by_strength(lines))]
         kept = truncate(ordered, stop)
@@ -154,13 +145,11 @@ def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Cand
 
 
 def _whole(relevance: Relevance, pool: Sequence[Candidate], search: Search) -> list[Evidence]:
-    """Return what was found as lines that were not read before; a few in a search where none seems to answer."""
-    features, stop = relevance.features(pool), stop_of(search, OUTLINE_STOP)
-    found = with_relevance(pool, features)
-    lines = format_lines(relevance.index, _ended(search, found, stop), readable=search.mode == "recall")
-    if search.mode == "recall":
-        return _mostly_within(_unread(lines, search), search.intent)
-    return fit_budget(lines, DOUBTFUL_TOKENS) if stop and not is_answered(features, found) else lines
+    """Return what was found as lines, of a recall those that were not read before."""
+    found = with_relevance(pool, relevance.features(pool))
+    ended, is_read = _ended(search, found, stop_of(search, OUTLINE_STOP)), search.mode == "recall"
+    lines = format_lines(relevance.index, ended, readable=is_read)
+    return _mostly_within(_unread(lines, search), search.intent) if is_read else lines
 
 
 def _unread(lines: Sequence[Evidence], search: Search) -> list[Evidence]:
