@@ -75,7 +75,7 @@ class ListItems(Question[str]):
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if is_outside(passage, window) else "")
         asked = f"Today: {format_day(self.now)}\n" if self.now else ""
-        asked += f'"{window.text}" is {_span(window)}; what is not marked may count\n' if window else ""
+        asked += f'"{window.text}" is {_span(window)}; lines of another time are marked\n' if window else ""
         question = without_tags(f"{asked}Question: {self.query}")
         return [
             SystemMessage("\n".join(filter(None, system))),
