@@ -1,8 +1,12 @@
 """What holds for all tests: no example of a property is judged by its time, which is the machine's and not ours."""
 
+import gc
 import json
+import os
+import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler.loadfile import LoadFileScheduling
 
 from langgraph_engram.alignment import share_runs
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
@@ -26,12 +31,33 @@ from langgraph_engram.stores.folders import open_store
 
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch: the processes of a run are as many as the cores
+ssl.create_default_context = cache(ssl.create_default_context)  # each client would read all certificates: 20 ms
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
+SERVERS = "tests/server/"
 SHARED_TOKENS = 1200
 """Tokens of short sessions that share a run where a model writes."""
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of every later garbage collection."""
+    gc.freeze()
+
+
+class ServersOnce(LoadFileScheduling):
+    """Each file to one process, and all that ask the servers of tests/server to the same."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope: str = super()._split_scope(nodeid)
+        return SERVERS if scope.startswith(SERVERS) else scope
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ServersOnce | None:
+    return ServersOnce(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def by_rule(question: Question[Any]) -> Any:

@@ -264,46 +264,56 @@ if os.getuid() == 0:  # root may write whatever its mode, until it gives that up
     capabilities[0] &= ~2
     capabilities[1] &= ~2
     ctypes.CDLL(None).capset(header, capabilities)
-said = []
-try:
-    with Memory(sys.argv[1], "rules", encoder="hashing") as memory:
-        said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
-        for user in ("ana", "ben"):
-            try:
-                memory.remember([{"speaker": user, "text": "I keep bees."}], user_id=user, session_id="s2")
-            except StoreError as error:
-                said.append(str(error))
-except StoreError as error:
-    said.append(str(error))
-print("|".join(said))
+for folder in sys.argv[1:]:
+    said = []
+    try:
+        with Memory(folder, "rules", encoder="hashing") as memory:
+            said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
+            for user in ("ana", "ben"):
+                try:
+                    memory.remember([{"speaker": user, "text": "I keep bees."}], user_id=user, session_id="s2")
+                except StoreError as error:
+                    said.append(str(error))
+    except StoreError as error:
+        said.append(str(error))
+    print("|".join(said))
 """
 
 
-@pytest.mark.parametrize(
-    ("frozen", "found", "word"),
-    [
-        (". .engram.lock", None, "copy the folder to where it can, and open the copy"),
-        ("chroma.sqlite3", "1", "copy the folder to where it can, and open the copy"),
-        ("snapshots snapshots/stamp", "1", "copy the folder to where it can, and open the copy"),
-        ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
-    ],
-)
-def test_a_store_that_is_read_only_says_so(frozen, found, word):
-    """One line that names it; what can be read is, where a search alone is asked for."""
+FROZEN = {
+    ". .engram.lock": (None, "copy the folder to where it can, and open the copy"),
+    "chroma.sqlite3": ("1", "copy the folder to where it can, and open the copy"),
+    "snapshots snapshots/stamp": ("1", "copy the folder to where it can, and open the copy"),
+    "checkpoints.sqlite": ("1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
+}
+"""What of a store is read-only, how much is found, and what is said."""
+
+
+@pytest.fixture(scope="module")
+def said_of_frozen():
+    """What a process says of a store each, of which something is read-only."""
     with TemporaryDirectory() as home:
-        folder = Path(home) / "store"
-        with Memory(folder, "rules", encoder="hashing") as memory:
-            memory.remember(SAID, user_id="ana", session_id="s1")
-        for path in map(folder.joinpath, frozen.split()):
-            path.chmod(0o555 if path.is_dir() else 0o444)
-        arguments = [sys.executable, "-c", READ_ONLY, folder]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        folders = [Path(home) / str(number) for number in range(len(FROZEN))]
+        for folder, frozen in zip(folders, FROZEN, strict=True):
+            with Memory(folder, "rules", encoder="hashing") as memory:
+                memory.remember(SAID, user_id="ana", session_id="s1")
+            for path in map(folder.joinpath, frozen.split()):
+                path.chmod(0o555 if path.is_dir() else 0o444)
+        done = subprocess.run([sys.executable, "-c", READ_ONLY, *folders], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    said = done.stdout.strip().split("|")
-    read, messages = said[:-2], said[-2:]
-    assert read == ([found] if found else []), done.stdout
-    assert all(word in message for message in messages), done.stdout
+    return dict(zip(FROZEN, done.stdout.splitlines(), strict=True))
+
+
+@pytest.mark.parametrize("frozen", FROZEN)
+def test_a_store_that_is_read_only_says_so(said_of_frozen, frozen):
+    """One line that names it; what can be read is, where a search alone is asked for."""
+    found, word = FROZEN[frozen]
+
+    said = said_of_frozen[frozen].split("|")
+
+    assert said[:-2] == ([found] if found else []), said
+    assert all(word in message for message in said[-2:]), said
 
 
 class SetBack(datetime):

@@ -1,6 +1,7 @@
 """No call takes time that grows faster than what it is given: four times the text is about four times the work.
 
-Twice that is allowed, and half a second of this process on top: what grows with the square takes sixteen times as much.
+Twice that is allowed, and an eighth of a second of this process on top: what grows with the square takes sixteen times
+as much.
 """
 
 import time
@@ -13,9 +14,9 @@ from langgraph_engram.screening import mask_secrets
 
 GROWTH = 4
 """How many times as long the larger text is."""
-SIZES = [2_000, pytest.param(25_000, marks=[pytest.mark.campaign, pytest.mark.timeout(600)])]
+SIZES = [1_000, pytest.param(25_000, marks=[pytest.mark.campaign, pytest.mark.timeout(600)])]
 """Characters of the smaller text."""
-SLACK = 0.5
+SLACK = 0.125
 """Seconds."""
 
 
@@ -62,8 +63,8 @@ def cpu_seconds(work):
 def grows_as_its_text(work, size):
     """Return whether four times the size takes about four times as long; of a size that fails, a second try counts."""
     for _ in range(2):
-        small, large = cpu_seconds(lambda: work(size)), cpu_seconds(lambda: work(size * GROWTH))
-        if large <= 2 * GROWTH * small + SLACK:
+        more = cpu_seconds(lambda: work(size * GROWTH)) - SLACK
+        if more <= 0 or more <= 2 * GROWTH * cpu_seconds(lambda: work(size)):
             return True
     return False
 
@@ -86,7 +87,7 @@ def test_a_message_takes_as_long_as_it_is(shape, role, size):
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("size", [20, pytest.param(80, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("size", [10, pytest.param(80, marks=pytest.mark.campaign)])
 def test_statements_that_contradict_each_other_take_as_long_as_they_are_many(size, at_once):
     """Of all homes there is one in the end, and each was decided on once, be they said in one message."""
 

@@ -148,7 +148,7 @@ def test_a_load_cut_off_anywhere_is_pending_until_it_is_done_again(memory, tmp_p
     file, cut = tmp_path / "all it is.jsonl", Cut(monkeypatch)
     memory.export(file, everyone=True)
 
-    for writes in count(0, 2):
+    for writes in count(0, 3):
         with open_memory(tmp_path / f"at-{writes}") as other:
             cut.left = writes
             try:
@@ -200,22 +200,35 @@ import os, sys
 from langgraph_engram.formats import export
 from langgraph_engram.memory import Memory
 export.Footer = lambda **counts: os._exit(9)
-Memory(sys.argv[1], "rules", encoder="hashing").export(sys.argv[2], everyone=True)
+for file in sys.argv[1:]:
+    if not os.fork():
+        Memory(os.path.dirname(file) + "/store", "rules", encoder="hashing").export(file, everyone=True)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 9
 """
 
 
-@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
-def test_what_a_killed_export_left_says_so_and_is_replaced(tmp_path, name):
-    """By its name, and when it is loaded; the last whole one stays."""
-    store, file, left = tmp_path / "store", tmp_path / name, tmp_path / f"{name}.unfinished"
-    with open_memory(store) as memory:
-        remember(memory, sessions=(1,))
-        memory.export(file, everyone=True)
-        whole = file.read_bytes()
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(store), str(file)], check=False)
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Files beside their stores, of which an export was killed, by name, and what was in each before."""
+    files = [tmp_path_factory.mktemp("killed") / name for name in ("all.jsonl", "all.jsonl.gz", "removed.jsonl")]
+    for file in files:
+        with open_memory(file.parent / "store") as memory:
+            remember(memory, sessions=(1,))
+            if file.name != "removed.jsonl":
+                memory.export(file, everyone=True)
+    before = {file.name: (file, file.read_bytes() if file.exists() else None) for file in files}
+    subprocess.run([sys.executable, "-c", KILLED, *files], check=True)
+    return before
 
-    with open_memory(store) as memory:
-        assert (killed.returncode, left.exists(), file.read_bytes()) == (9, True, whole)
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
+def test_what_a_killed_export_left_says_so_and_is_replaced(killed, name):
+    """By its name, and when it is loaded; the last whole one stays."""
+    file, whole = killed[name]
+    left = file.parent / f"{name}.unfinished"
+
+    with open_memory(file.parent / "store") as memory:
+        assert (left.exists(), file.read_bytes()) == (True, whole)
         with pytest.raises(UnreadableFile, match="did not reach its end"):
             memory.load(left)
         (finding,) = memory.doctor(fix=True).findings
@@ -225,14 +238,12 @@ def test_what_a_killed_export_left_says_so_and_is_replaced(tmp_path, name):
         assert memory.doctor().is_sound
 
 
-def test_an_unfinished_export_that_was_removed_by_hand_is_none(tmp_path):
+def test_an_unfinished_export_that_was_removed_by_hand_is_none(killed):
     """Nothing is left that somebody could take for a whole one."""
-    with open_memory(tmp_path / "store") as memory:
-        remember(memory, sessions=(1,))
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "store"), str(tmp_path / "all.jsonl")], check=False)
-    (tmp_path / "all.jsonl.unfinished").unlink()
+    file, _ = killed["removed.jsonl"]
+    (file.parent / "removed.jsonl.unfinished").unlink()
 
-    with open_memory(tmp_path / "store") as memory:
+    with open_memory(file.parent / "store") as memory:
         assert memory.doctor().is_sound
 
 
@@ -310,7 +321,7 @@ def test_whose_memory_it_is_has_to_be_said(memory, tmp_path):
         memory.load(tmp_path / "x.jsonl")
 
 
-@settings(max_examples=20, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(st.characters(blacklist_categories=("Cs",)), min_size=1),
     offset=st.integers(-14 * 60, 14 * 60),

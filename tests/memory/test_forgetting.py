@@ -345,7 +345,7 @@ SENTENCES = st.builds("{} {}.".format, st.sampled_from(["I live in", "I work in"
 SESSIONS = st.lists(st.lists(SENTENCES, min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SESSIONS, st.data())
 def test_whatever_is_forgotten_only_what_others_say_is_left(sessions, data):
     """Of any turn, session or user: words that only the forgotten turns had are nowhere; all other turns stay."""

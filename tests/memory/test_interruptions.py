@@ -79,7 +79,9 @@ def test_a_change_cut_off_at_any_write_is_finished_by_doing_it_again(tmp_path, c
             memory.retry(user_id="ana")
 
             assert memory.doctor().findings == []
-    assert is_whole
+        if is_whole:
+            return
+    pytest.fail(f"not whole after {MOST_WRITES} writes")
 
 
 TOWNS = ("I live in Lisbon.", "I live in Quillhaven.")

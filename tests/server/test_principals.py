@@ -72,12 +72,13 @@ def test_whoever_looks_sees_their_own_alone(guarded):
     numbers = range(len(PRINCIPALS))
     with ThreadPoolExecutor(4) as pool:
         crons = list(pool.map(lambda number: tell(guarded, number), numbers))
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and any(len(on_page(guarded, number)) < len(WAYS) for number in numbers):
-        time.sleep(1)
-    for number in numbers:
-        for cron in crons[number]:
-            guarded.client(str(number)).crons.delete(cron)
+    left, deadline = set(numbers), time.monotonic() + PATIENCE
+    while left and time.monotonic() < deadline:
+        for number in [number for number in left if len(on_page(guarded, number)) == len(WAYS)]:
+            for cron in crons[number]:
+                guarded.client(str(number)).crons.delete(cron)
+            left.remove(number)
+        time.sleep(0.5)
 
     with ThreadPoolExecutor(8) as pool:
         looked = list(pool.map(lambda number: seen(guarded, number), numbers))

@@ -16,12 +16,37 @@ from langgraph_engram.stores.rows import Rows
 from tests.conftest import NOON
 from tests.server.conftest import free_port, wait_until_up
 
+OPEN = """
+import sys
+from langgraph_engram.errors import StoreLocked
+from langgraph_engram.integrations.store import EngramStore
+for line in sys.stdin:
+    try:
+        EngramStore(line.strip(), encoder="hashing").close()
+        print("opened", flush=True)
+    except StoreLocked as error:
+        print(" ".join(str(error).split()), flush=True)
+"""
 StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
 
 
 @pytest.fixture
 def encoder() -> HashingEncoder:
     return HashingEncoder(64)
+
+
+@pytest.fixture(scope="session")
+def opened_elsewhere() -> Iterator[Callable[[Path], str]]:
+    """Open and close a folder in another process, which goes on to the next; return "opened", or why it is not."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", OPEN], text=True, **pipes) as process:
+
+        def attempt(folder: Path) -> str:
+            process.stdin.write(f"{folder}\n")
+            process.stdin.flush()
+            return process.stdout.readline().strip()
+
+        yield attempt
 
 
 @pytest.fixture(scope="module")

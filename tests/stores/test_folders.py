@@ -19,7 +19,6 @@ from langgraph_engram.stores.folders import open_store
 PREAMBLE = """
 import sys
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import StoreLocked
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.folders import open_store
@@ -33,25 +32,18 @@ def python(script: str, folder: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_second_process_is_refused_at_once(tmp_path, encoder):
+def test_a_second_process_is_refused_at_once(tmp_path, encoder, opened_elsewhere):
     """The error names the folder and says how several processes can share one; a closed store can be opened."""
-    script = """
-        try:
-            open_store(sys.argv[1], HashingEncoder(64)).close()
-            print("opened")
-        except StoreLocked as error:
-            print(error)
-    """
     store = open_store(tmp_path / "store", encoder)
-    refused, _ = python(script, tmp_path / "store").communicate(timeout=60)
+    refused = opened_elsewhere(tmp_path / "store")
     store.close()
 
-    opened, _ = python(script, tmp_path / "store").communicate(timeout=60)
+    opened = opened_elsewhere(tmp_path / "store")
 
     assert str(tmp_path / "store") in refused
     assert "chroma run --path" in refused
     assert "ENGRAM_STORE=http://localhost:8000" in refused
-    assert opened == "opened\n"
+    assert opened == "opened"
 
 
 def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):

@@ -89,5 +89,6 @@ def calls_in(place, times, ahead):
 
 
 if __name__ == "__main__":
-    run = {"stores": stores, "calls": calls}[sys.argv[1]]
-    sys.stdout.write(json.dumps(run(int(sys.argv[2]), int(sys.argv[3]))) + "\n")
+    *what, times, ahead = sys.argv[1:]
+    grown = [{"stores": stores, "calls": calls}[name](int(times), int(ahead)) for name in what]
+    sys.stdout.write(json.dumps({name: value for part in grown for name, value in part.items()}) + "\n")
