@@ -70,3 +70,12 @@ def test_a_change_is_told_by_one_synthesis(syntheses_at_once):
 
     assert len(texts) == len(set(texts))
     assert sum("Faro" in text for text in texts) == 1
+
+
+@pytest.mark.parametrize("later", ["The deadline has moved to 10 October.", "The deadline is now October 10."])
+def test_a_day_that_was_moved_supersedes_the_one_before(later):
+    """Two days of one thing are no two events."""
+    lines = told(("The deadline is September 3.", later), "When is the deadline?")
+
+    assert later.rstrip(".") in lines[0]
+    assert not any("September" in line.partition(" Before, ")[0] for line in lines)

@@ -310,10 +310,10 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
     """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
         return ONE_TURN
-    if are_apart_in_time(older, newer):
-        return TWO_TIMES
     if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
         return ""
+    if are_apart_in_time(older, newer):
+        return TWO_TIMES
     first, second = (own_words(record.content, record.speaker) for record in (older, newer))
     changes = states_change(newer)
     if older.speaker != newer.speaker and (not changes or speaks_of_self(first) or speaks_of_self(second)):
