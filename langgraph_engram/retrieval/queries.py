@@ -48,7 +48,7 @@ CONTEXT_TURNS = 2
 MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
 LEAST_SORT = 0.5
-"""The probability from which a query is of a sort."""
+"""The probability from which a query that asks for no memory by its words is idle."""
 
 
 def truncate_query(query: str) -> str:
@@ -125,9 +125,9 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
 
     It is a question where it asks anything of a talk in which no assistant could answer (`is_talk`), of somebody by
-    name, for the assistant's words, for a time, a number or a name of the user's own, or broadly; else as the
-    classifier says. What that is not sure of is one too, if it asks, is in the first person, names somebody, or is a
-    few words. Below `least_idle`, nothing is idle.
+    name, for the assistant's words, and, unless the classifier takes it for idle and it is not in the first person,
+    for a time, a number or a name of the user's own, or broadly. Else it is the likeliest of the three; a question
+    only if it asks, is in the first person, names somebody, or is a few words. Below `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
@@ -135,12 +135,12 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     of_self = speaks_of_self(query)
     is_own = of_self or bool(proper_names(query))
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
-    if asks_for_fact or (asks and intent.breadth not in (None, "narrow")):
-        return "question"
     chances = TextClassifier.load(SORTS, __package__, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
-    few = len(query.split()) < MIN_ALONE_STEMS
-    may_ask = asks or of_self or intent.speakers or few
-    if may_ask and chances.max() < LEAST_SORT:
+    may_be_idle = not (is_talk or intent.speakers or of_self) and chances[SORTS.index("idle")] >= LEAST_SORT
+    if (asks_for_fact or (asks and intent.breadth not in (None, "narrow"))) and not may_be_idle:
+        return "question"
+    may_ask = asks or of_self or intent.speakers or len(query.split()) < MIN_ALONE_STEMS
+    if may_ask and chances.max() < 1 - chances.sum():
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
 

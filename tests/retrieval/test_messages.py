@@ -33,6 +33,8 @@ IDLE = [
     "thanks, that's all",
     "regex for ISO dates like 2024-03-17, date only",
     "Translate into Portuguese: the ferry was late",
+    "how do hovercraft float",
+    "which countries does the Danube flow through",
 ]
 
 

@@ -11,6 +11,8 @@ from langgraph_engram.logistic import LogisticRegression, Numbers, sigmoid
 RIDGE = 10.0
 STEPS = 50
 TOLERANCE = 1e-9
+LEAST_DEVIATION = 1e-6
+"""The deviation below which a column says nothing: three of MiniLM's hold the noise of rounding alone."""
 
 
 def fit_logistic(
@@ -21,7 +23,7 @@ def fit_logistic(
     The ridge is of one strength or one for each column, of features scaled to a deviation of 1, or as they are.
     """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
-    deviation = np.where((deviation > 0) & scaled, deviation, 1.0)
+    deviation = np.where((deviation > LEAST_DEVIATION) & scaled, deviation, 1.0)
     rows = np.column_stack([np.ones(len(features)), (features - mean) / deviation])
     ridge = np.diag([TOLERANCE, *np.broadcast_to(strength, features.shape[1])])
     solution = np.zeros(rows.shape[1])

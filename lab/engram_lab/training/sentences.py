@@ -1,11 +1,13 @@
 """Learn what lasts of what is said, whose words it holds, how broad a query is and its sort, and write the weights.
 
-python -m engram_lab.training.sentences [--locomo FILE] [--longmemeval FILE ...] [--beam FILE ...] [--out FOLDER]
+python -m engram_lab.training.sentences [--sorts] [--out FOLDER]
+    [--locomo FILE] [--longmemeval FILE ...] [--beam FILE ...]
 
 `*_sentences.jsonl` and `*_queries.jsonl` hold a label and a text a line. A text with "{topic}" is a frame: it is filled
 with several of the texts labelled "topic", so that what a sentence is about says nothing about its kind. What lasts is
 learned beside them from the people and pairs of `engram_lab.cases`, those that are held out left aside, and from the
-sentences of these files that are labelled there. The same sentences give the same weights. The encoder is MiniLM.
+sentences of these files that are labelled there. Nothing is fitted to lines whose split is "held-out": they are tried
+afterwards. The same sentences give the same weights. The encoder is MiniLM.
 """
 
 import json
@@ -27,7 +29,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.extraction.lasting import LABELS, LASTS, PASSED_ON, VOICE_FILE, WEIGHTS_FILE
 from langgraph_engram.formats.messages import Session
-from langgraph_engram.logistic import features_of, terms_of
+from langgraph_engram.logistic import LogisticRegression, TextClassifier, features_of, terms_of
 from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
 
 FOLDER = Path(__file__).resolve().parent
@@ -35,6 +37,8 @@ SENTENCES = FOLDER / "lasting_sentences.jsonl"
 VOICES = FOLDER / "voice_sentences.jsonl"
 BREADTH_QUERIES = FOLDER / "breadth_queries.jsonl"
 SORT_QUERIES = FOLDER / "sort_queries.jsonl"
+HELD_OUT = "held-out"
+"""The `split` of a line that nothing is fitted to."""
 SLOT = "{topic}"
 FILLED = 12
 """Sentences made of one frame."""
@@ -74,7 +78,7 @@ class Example:
 
 def read_examples(path: Path) -> tuple[list[Example], list[str]]:
     """Return the sentences, frames filled, and the texts of the file that are no topics."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [line for line in _lines(path) if line.get("split") != HELD_OUT]
     topics = [line["text"] for line in lines if line["label"] == "topic"]
     texts = [(line["label"], line["text"]) for line in lines if line["label"] != "topic"]
     examples: list[Example] = []
@@ -138,6 +142,27 @@ def train_sorts(encoder: Encoder) -> dict[str, object]:
     return train(encoder, examples, frequent_terms([example.text for example in examples], OFTEN_FOUND), SORTS)
 
 
+def read_held_out(path: Path) -> list[Example]:
+    """Return the texts that are held out, on which what was learned is tried."""
+    return [Example(line["label"], line["text"]) for line in _lines(path) if line.get("split") == HELD_OUT]
+
+
+def confusion(encoder: Encoder, learned: dict[str, Any], held_out: Sequence[Example]) -> dict[str, dict[str, int]]:
+    """Return how many texts of each label are taken for each by the regressions alone: the likeliest of the three."""
+    texts = [example.text for example in held_out]
+    classifier = TextClassifier(
+        [LogisticRegression(tuple(learned[sort]["weights"]), **learned[sort]) for sort in SORTS]
+    )
+    chances = classifier.probabilities(texts, encoder.encode(texts))
+    labels: list[str] = [*SORTS, "question"]
+    counts = {label: dict.fromkeys(labels, 0) for label in labels}
+    for example, found in zip(
+        held_out, np.column_stack([chances, 1 - chances.sum(axis=1)]).argmax(axis=1), strict=True
+    ):
+        counts[example.label][labels[found]] += 1
+    return counts
+
+
 def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[str, object]:
     """Learn what lasts and what is an instruction among all that is said, and the kinds of what lasts."""
     examples, texts = read_examples(SENTENCES)
@@ -167,6 +192,10 @@ def _example(said: Said) -> Example:
     return Example(said.kind if said.significance >= LASTING else OTHER, said.text)
 
 
+def _lines(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def messages() -> Iterator[Example]:
     """Yield what people wrote to others; a follow-up that needs nothing is idle."""
     for pair in read_pairs()[::2]:
@@ -194,16 +223,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--locomo", type=Path, default=None)
     parser.add_argument("--longmemeval", type=Path, nargs="*", default=[])
     parser.add_argument("--beam", type=Path, nargs="*", default=[])
+    parser.add_argument("--sorts", action="store_true", help="learn the sorts of queries alone")
     chosen = parser.parse_args(arguments)
     talks: list[Conversation[Any]] = [*(read_locomo(chosen.locomo) if chosen.locomo else [])]
     talks += chain(*map(read_longmemeval, chosen.longmemeval))
     sessions = [session for talk in talks for session in talk.sessions]
     questions = [asked.question for talk in chain(talks, *map(read_beam, chosen.beam)) for asked in talk.questions]
     out, encoder = chosen.out, open_encoder(None).inner
-    write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
-    write(train_voices(encoder), out / "extraction" / VOICE_FILE, indent=0)
-    write(train_breadth(encoder, questions), out / "retrieval" / BREADTH_FILE, indent=0)
-    write(train_sorts(encoder), out / "retrieval" / SORT_FILE, indent=0)
+    if not chosen.sorts:
+        write(train_lasting(encoder, sessions), out / "extraction" / WEIGHTS_FILE, indent=0)
+        write(train_voices(encoder), out / "extraction" / VOICE_FILE, indent=0)
+        write(train_breadth(encoder, questions), out / "retrieval" / BREADTH_FILE, indent=0)
+    sorts = train_sorts(encoder)
+    write(sorts, out / "retrieval" / SORT_FILE, indent=0)
+    print(f"of the sorts held out: {confusion(encoder, sorts, read_held_out(SORT_QUERIES))}")
 
 
 if __name__ == "__main__":

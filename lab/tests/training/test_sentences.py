@@ -3,15 +3,19 @@
 import json
 from typing import get_args
 
+import numpy as np
 import pytest
 
+from engram_lab.training.logistic import fit_logistic
 from engram_lab.training.sentences import (
     BREADTH_QUERIES,
     SENTENCES,
     SORT_QUERIES,
+    confusion,
     frequent_terms,
     messages,
     read_examples,
+    read_held_out,
     said_in_passing,
     train,
 )
@@ -63,3 +67,25 @@ def test_people_and_pairs_are_examples_of_every_kind():
     """What they say in passing lasts or does not, and some of what they ask needs nothing of it."""
     assert {example.label for example in said_in_passing()} - {"instruction"} == {*LABELS[1:], "other"}
     assert {example.label for example in messages()} == {*SORTS, "question"}
+
+
+def test_what_is_held_out_is_tried_and_never_learned():
+    """About a third of the newer texts is held out, some of each sort; what was learned takes each for one of them."""
+    held_out = read_held_out(SORT_QUERIES)
+    fitted = read_examples(SORT_QUERIES)[0]
+    learned = train(HashingEncoder(), fitted[::8], ["?"], SORTS)
+
+    counts = confusion(HashingEncoder(), learned, held_out)
+
+    assert not {example.text for example in held_out} & {example.text for example in fitted}
+    assert min(sum(found.values()) for found in counts.values()) > 50
+    assert sum(sum(found.values()) for found in counts.values()) == len(held_out)
+
+
+def test_a_column_of_rounding_noise_gets_no_weight():
+    """Where an encoder leaves a dimension empty but for noise, other noise on another machine changes nothing."""
+    rows = np.column_stack([np.tile([0.0, 1.0], 20), np.random.default_rng(0).normal(0, 1e-33, 40)])
+
+    _, weights = fit_logistic(rows, np.tile([0.0, 1.0], 20), np.ones(40))
+
+    assert abs(weights[1]) < 1e-9 < weights[0]
