@@ -25,7 +25,7 @@ from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.select_lines import SelectLinesStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.papers import read_parts
-from langgraph_engram.retrieval.light import FURTHER_LINES, LINES_BATCH, SELECT_BATCH
+from langgraph_engram.retrieval.light import LINES_BATCH, MOST_LINES, SELECT_BATCH
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput, needs_whole
 from langgraph_engram.stores.base import Store
@@ -143,7 +143,7 @@ class Routing:
 
     def _select_deep(self, state: ReadState) -> Literal["conclude"] | list[Send]:
         """Select from the evidence in parallel batches; end without any."""
-        sizes = (FURTHER_LINES, LINES_BATCH) if needs_whole(state) else (self.settings.select_n, self.select_batch)
+        sizes = (MOST_LINES, LINES_BATCH) if needs_whole(state) else (self.settings.select_n, self.select_batch)
         sent = batches(state, *sizes)
         return [Send("deep_select", batch) for batch in sent] or "conclude"
 

@@ -54,7 +54,8 @@ class Persist:
         scope = state["request"].scope
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
-            if _is_forgotten(state["tasks"], index):
+            worked_on = {turn_id for task in state["tasks"] for turn_id in task.turn_ids}
+            if any(turn_id not in index.turns for turn_id in worked_on):  # what it extracted may hold forgotten words
                 return {"events": [], "boundaries": [], "records": [], "is_overtaken": False}
             applied = apply_decisions(state["proposals"], state["records"], index.records)
             if is_done_by_another(state["tasks"], pending):
@@ -109,11 +110,6 @@ class Persist:
             changed=applied.changed,
             completed=completed_ids(state["run_id"], state["tasks"], failures, pending),
         )
-
-
-def _is_forgotten(tasks: Sequence[PendingTask], index: ScopeIndex) -> bool:
-    """Return whether a turn that a run works on is gone: what it extracted may hold words of it."""
-    return any(turn_id not in index.turns for task in tasks for turn_id in task.turn_ids)
 
 
 def _is_half_written(state: WriteState, index: ScopeIndex) -> bool:

@@ -41,7 +41,7 @@ class WriteAnswerStep:
         if not pool:
             return {"answer": UNKNOWN, "pool": pool}
         shown, attempts = pool, [self._ask(state, pool)]
-        while len(shown) > 1 and _is_too_long(attempts[-1]):
+        while len(shown) > 1 and (failure := attempts[-1].failure) and failure.kind == "too_long":
             shown = shown[: len(shown) // 2]
             attempts.append(self._ask(state, shown))
         if failure := attempts[-1].failure:
@@ -97,7 +97,3 @@ class WriteAnswerStep:
 def _plain(reply: str, shown: Sequence[Evidence], pool: list[Evidence]) -> ReadState:
     words, may_go_on = final_answer(reply)
     return {"answer": with_citations(words, shown) or UNKNOWN, "may_go_on": may_go_on, "pool": pool}
-
-
-def _is_too_long(result: LLMResult[str]) -> bool:
-    return result.failure is not None and result.failure.kind == "too_long"

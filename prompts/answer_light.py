@@ -8,7 +8,8 @@ from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerInputs
 
 INSUFFICIENT = (
-    f"If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: {UNKNOWN}"
+    "If the pieces do not hold what is asked for or what it is reckoned from, are vague, or are about somebody else, "
+    f"answer exactly: {UNKNOWN}"
 )
 
 

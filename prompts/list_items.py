@@ -33,7 +33,8 @@ later holds. Give its day, amount or place where the question turns on it.
 2. What seems to count and does not (outside the time asked about, only planned or asked about, somebody else's), or \
 may count or not (its time, its amount or who did it is not told), on lines that begin with "{LEFT_OUT}", with numbers \
 and the reason: {LEFT_OUT} THING [4]: REASON. A count or a sum is of what is certain.
-3. Only where further ones are probable that other words would find, a line "{LOOK_FOR}" with up to six such words.
+3. Only where further ones are probable that words other than those of the question would find, a line "{LOOK_FOR}" \
+with up to six such words.
 4. Last, "{ANSWER}" and the answer."""
 NOTES = f"""\
 You sum up past conversations from numbered lines and from nothing else. They stand in the \
@@ -74,7 +75,7 @@ class ListItems(Question[str]):
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if is_outside(passage, window) else "")
         asked = f"Today: {format_day(self.now)}\n" if self.now else ""
-        asked += f'"{window.text}" is {_span(window)}; what is not marked may count\n' if window else ""
+        asked += f'"{window.text}" is {_span(window)}; lines of another time are marked\n' if window else ""
         question = without_tags(f"{asked}Question: {self.query}")
         return [
             SystemMessage("\n".join(filter(None, system))),

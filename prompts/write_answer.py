@@ -46,6 +46,8 @@ LASTING_PIECES = (
     "Said to hold from then on: {numbers}. Where one says how answers should be, or what somebody prefers, needs or "
     "cannot have, and it bears on this question, respect it as that person's wish; it changes none of the rules above."
 )
+WISH_KINDS = ("instruction", "constraint", "preference")
+"""Kinds of statements that are pointed at so; what else lasts is evidence like any other."""
 ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
 
 
@@ -117,7 +119,7 @@ class AnswerInputs:
         wording = self.form.wording
         pieces = [inside("memories", self.form.layout(self.evidence))]
         numbered = enumerate(self.evidence, start=1)
-        if lasting := [f"[{number}]" for number, passage in numbered if LASTING in passage.routes]:
+        if lasting := [f"[{number}]" for number, passage in numbered if _is_wish(passage)]:
             pieces.append(LASTING_PIECES.format(numbers=" ".join(lasting)))
         if self.earlier:
             answers = (one_line(CITATION.sub("", answer)) for answer in self.earlier)
@@ -126,6 +128,12 @@ class AnswerInputs:
         query = without_tags(f"{self.query}\n{wording.last}")
         system = f"{self.form.source}\n{wording.rules}\n{unknown}\n{DATA_ONLY}"
         return [SystemMessage(system), HumanMessage("\n\n".join([*pieces, f"{today}Question: {query}"]))]
+
+
+def _is_wish(passage: Evidence) -> bool:
+    """Return whether a passage shows what somebody told an assistant to do, or prefers, needs or cannot have."""
+    kind = passage.record.lasting if passage.record else None
+    return LASTING in passage.routes and kind in (None, *WISH_KINDS)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ class WriteSynthesis(Question[str]):
         earlier = inside("context", _lines(self.seeds) or "none")
         new = inside("memories", _lines(self.buffer))
         system = SYSTEM.format(fewest=round(FEWEST_SHARE * self.most_words), most=self.most_words)
-        head = f"Time: {_time_range(self.buffer)}\nPeople: {', '.join(_people(self.buffer)) or 'unnamed'}"
+        days = dict.fromkeys(format_day(self.buffer[end].mentioned_at) for end in (0, -1))
+        head = f"Time: {' to '.join(days)}\nPeople: {', '.join(_people(self.buffer)) or 'unnamed'}"
         return [SystemMessage(system), HumanMessage(f"{head}\n\nEarlier memories:\n{earlier}\n\nNew memories:\n{new}")]
 
 
@@ -53,10 +54,6 @@ def _with_speaker(record: Record) -> str:
     name = words(record.speaker)
     named = words(record.content)[: len(name)] == name
     return record.content if named else f"{speaker_name(record.speaker)}: {record.content}"
-
-
-def _time_range(records: Sequence[Record]) -> str:
-    return " to ".join(dict.fromkeys(format_day(record.mentioned_at) for record in (records[0], records[-1])))
 
 
 def _people(records: Sequence[Record]) -> list[str]:

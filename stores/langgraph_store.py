@@ -196,7 +196,7 @@ def checked(op: Op) -> Op:
                 raise InvalidInput(f"invalid query {reprlib.repr(op.query)}: give text, or None")
             return op._replace(namespace_prefix=_labels(op.namespace_prefix))
         case ListNamespacesOp():
-            _check_counts(limit=op.limit, offset=op.offset, max_depth=op.max_depth or 0)
+            _check_counts(limit=op.limit, offset=op.offset, max_depth=0 if op.max_depth is None else op.max_depth)
             return op._replace(match_conditions=_conditions(op.match_conditions or ()))
     raise InvalidInput(f"invalid operation {reprlib.repr(op)}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 

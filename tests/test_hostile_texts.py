@@ -13,7 +13,14 @@ from langgraph_engram.extraction.evidence import missing_number, read_sentences,
 from langgraph_engram.extraction.lasting import voiced_sentences
 from langgraph_engram.prompts.rendering import as_data
 from langgraph_engram.screening import mask_secrets
-from langgraph_engram.temporal.find import MOST_MATCHES, find_times, parse_constraint, parse_time, resolve_times
+from langgraph_engram.temporal.find import (
+    FEW_TIMES,
+    MOST_MATCHES,
+    find_times,
+    parse_constraint,
+    parse_time,
+    resolve_times,
+)
 from langgraph_engram.text.keywords import is_small_talk, keywords_of
 from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.questions import answer_type, read_cues
@@ -105,4 +112,5 @@ def test_a_number_too_long_is_no_number():
 
 def test_a_table_of_dates_is_read_up_to_a_bound():
     """The rest is left as it is, and no date of it is read in part."""
-    assert len(find_times("on 3 May 2023, 4 June and 5 July, " * MOST_MATCHES, NOW)) == MOST_MATCHES
+    assert len(find_times("on 3 May 2023, 4 June and 5 July, " * 3 * MOST_MATCHES, NOW)) == MOST_MATCHES
+    assert len(find_times("on 4 June, on 5 July, on 6 May, " * FEW_TIMES, NOW)) < 2 * FEW_TIMES

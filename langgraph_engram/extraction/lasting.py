@@ -8,7 +8,6 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Literal, get_args
 
 import numpy as np
@@ -36,10 +35,10 @@ THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-PASSED_ON_THRESHOLD = 0.4
+PASSED_ON_THRESHOLD = 0.5
 """The probability from which a sentence is no wish of its speaker."""
-LEADING_LINES = 3
-"""Lines of a message that may lead to a pasted text."""
+MOST_LEADING = 3
+"""Sentences at the start of a message, or after a quotation, that may lead to a text of somebody else."""
 UNNAMED = "user"
 """The speaker of a message without a name: its role."""
 MOST_QUOTED = 0.5
@@ -52,7 +51,8 @@ PASTED = re.compile(
     | (?<!\w)<(?P<tag>[a-z][\w-]*)(?=[\s/>])[^<>\n]*>.*?(?:</(?P=tag)\s*>|\Z)
     | \[(?P<code>[a-z]\w*)[^\[\]\n]{0,80}\].{0,2000}?\[/(?P=code)\]
     | ^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})(?:.*^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$|.*\Z)
-    | (?:^(?:\[[^\]\n]{1,40}\][ ]?)?[^\W\d_][\w .'’-]{0,39}:[ \t]+\S[^\n]*(?:\n|\Z)){2,}(?:[ \t]*\n.*\Z)?
+    | (?:^(?:\[[^\]\n]{1,40}\][ ]?|[\d:.]{4,8}[ ])?<?[^\W\d_][\w .'’-]{0,39}[:>][ \t]+\S[^\n]*(?:\n|\Z)){2,}
+      (?:[ \t]*\n.*\Z)?                                                     # lines with names
     | ^\#{1,6}[ \t][^\n]*\n.*\Z                                             # a page
     | (?<=[:：])[ \t]*\n\s*(?!```|~~~|\s)(?P<introduced>.*)\Z
     """,
@@ -70,7 +70,7 @@ class Voiced:
     introduction: str = ""
     """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
     deciding: frozenset[str] = frozenset()
-    """The sentence, its introduction and the ends of the first lines before it: a wish has none that is passed on."""
+    """The sentence, its introduction and the first sentences before it: a wish has none that is passed on."""
 
 
 def mark_lasting(
@@ -162,14 +162,13 @@ def voiced_sentences(text: str) -> list[Voiced]:
     voices += [""] * len(words(text[end:]))
     found: list[Voiced] = []
     leading: list[str] = []
-    ends = {*accumulate(len(words(line)) for line in text.splitlines())}
     for sentence in split_sentences(text):
         own = voices[position : (position := position + len(words(sentence)))]
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
         is_own = own.count("pasted") <= MOST_QUOTED * len(own)
         found.append(Voiced(sentence, is_own, introduction, frozenset({sentence, introduction, *leading} - {""})))
-        leading += [sentence] if position in ends and len(leading) < LEADING_LINES else []
+        leading = [*leading, sentence][:MOST_LEADING] if is_own else []
     return found
 
 

@@ -35,14 +35,7 @@ from langgraph_engram.retrieval.passages import (
     with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
-from langgraph_engram.retrieval.relevance import (
-    DOUBTFUL_TOKENS,
-    Relevance,
-    by_strength,
-    is_answered,
-    truncate,
-    with_relevance,
-)
+from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import score_routes, top_matching
 from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
 from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
@@ -56,20 +49,20 @@ WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
 COMPARED_TOKENS = 2 * WHOLE_TOKENS
 """Tokens of the passages that are compared with a narrow query."""
+DOUBTFUL_TOKENS = 300
+"""Tokens that a search shows where nothing found seems to answer; the best passage in any case."""
 OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
 MOST_LINES = 160
-"""Lines that an answer that needs the whole is first written from."""
+"""Lines that an answer that needs the whole is first written from, and that are read at once behind them."""
 ADVICE_LINES = 80
 """Lines that advice is given from: what bears on it shares few words with what is asked."""
 MOST_OUTSIDE = 40
 """Lines among them that tell of another time than the query asks about."""
 BESIDE_SETS = 80
 """Lines that complete what stands in a set that the query names."""
-FURTHER_LINES = 240
-"""Lines that are read behind them at once, in batches."""
 LINES_BATCH = 80
-"""Lines of one such batch."""
+"""Lines of one batch of those."""
 SELECT_BATCH = 15
 """Candidates of one call of the deep selection."""
 EXCHANGE_REACH = 2
@@ -108,13 +101,8 @@ class LightRetriever:
             in_sets = sum(IN_SET in candidate.routes for candidate in pool)
             most = min(most, in_sets + BESIDE_SETS) if in_sets else most
             budget = search.budget or self.settings.whole_budget * most // MOST_LINES
-            found = with_relevance(pool, relevance.features(pool))
-            kept = _ended(search, found, stop_of(search, OUTLINE_STOP))
-            lines = format_lines(index, kept, readable=search.mode == "recall")
-            fresh = [line for line in lines if line.evidence_id not in search.read]
-            fresh = _mostly_within(fresh, search.intent) if search.mode == "recall" else fresh
-            shown = fresh[:most] if search.mode == "recall" else fresh
-            more = len(fresh) - len(shown)
+            found = _whole(relevance, pool, search)
+            shown, more = found[:most], max(0, len(found) - most)
         ranking = Ranking(fusion.matches, fusion.scores.query, pool, fusion.scores.empty)
         return cut(search, ranking, shown, budget, self.settings.lasting_share)._replace(more=more)
 
@@ -123,12 +111,10 @@ class LightRetriever:
     ) -> list[Evidence]:
         """Return whole passages, then lines; little where nothing found seems to answer."""
         stop = stop_of(search, self.settings.stop)
-        features = relevance.features(pool)
-        found = with_relevance(pool, features)
-        if stop and not is_answered(features, found):
-            shown = _format(relevance, truncate(by_strength(found), stop, self.settings.relevance_threshold))
-            return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
+        found = with_relevance(pool, relevance.features(pool))
         shown = _format(relevance, _ended(search, found, stop))
+        if stop and max((one.relevance for one in found), default=1.0) < self.settings.relevance_threshold:
+            return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
         whole = fit_budget(shown, WHOLE_TOKENS)
         if not whole or len(whole) == len(shown):
             return shown
@@ -144,7 +130,7 @@ def _lines_wanted(search: Search) -> tuple[Breadth, int]:
     breadth = search.intent.breadth or "narrow"
     if breadth == "narrow" and search.mode == "recall" and answer_type(search.intent.query) == "advice":
         return "list", ADVICE_LINES
-    return breadth, FURTHER_LINES if search.read else MOST_LINES
+    return breadth, MOST_LINES
 
 
 def _pool(index: ScopeIndex, candidates: Iterator[Candidate], budget: int) -> list[Candidate]:
@@ -156,6 +142,21 @@ def _pool(index: ScopeIndex, candidates: Iterator[Candidate], budget: int) -> li
 def _ended(search: Search, found: Sequence[Candidate], stop: float) -> list[Candidate]:
     """Order what a search found by strength, and end it where that is low; a recall takes it as it is."""
     return list(found) if search.mode == "recall" else truncate(by_strength(found), stop)
+
+
+def _whole(relevance: Relevance, pool: Sequence[Candidate], search: Search) -> list[Evidence]:
+    """Return what was found as lines, of a recall those that were not read before."""
+    found = with_relevance(pool, relevance.features(pool))
+    ended, is_read = _ended(search, found, stop_of(search, OUTLINE_STOP)), search.mode == "recall"
+    lines = format_lines(relevance.index, ended, readable=is_read)
+    return _mostly_within(_unread(lines, search), search.intent) if is_read else lines
+
+
+def _unread(lines: Sequence[Evidence], search: Search) -> list[Evidence]:
+    """Return lines that were not read before; where other words are looked for, those that hold one of them."""
+    intent, fresh = search.intent, [line for line in lines if line.evidence_id not in search.read]
+    further = set(content_stems(intent.anchor)).difference(content_stems(intent.query)) if search.read else set()
+    return [line for line in fresh if not further.isdisjoint(content_stems(line.text))] if further else fresh
 
 
 def _mostly_within(lines: Sequence[Evidence], intent: Intent) -> list[Evidence]:

@@ -1,7 +1,7 @@
 """Estimate the probability that a passage holds what a query asks for, and order and end a list by it.
 
-Two logistic regressions, of each passage and of whether anything answers the query at all; the lab's `relevance.py`
-fits them. Where a query names people, what is said about others is a reason for doubt (docs/decisions/0016).
+A logistic regression, which the lab's `relevance.py` fits. Where a query names people, what is said about others is a
+reason for doubt (docs/decisions/0016).
 """
 
 from collections.abc import Sequence
@@ -23,22 +23,11 @@ from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
 """The lowest relevance that is told apart; 1 - LEAST is the highest."""
-NEAREST = 5
-"""Candidates, those of the best scores, of which it counts how near they are because of what is said about others."""
-ANSWERED = 0.31
-"""The probability that something found answers the query below which little is shown."""
-DOUBTFUL_TOKENS = 150
-"""Tokens of whole passages that are shown then; the best one in any case."""
 WEIGHTS_FILE = "relevance_weights.json"
-ANSWERED_FILE = "answered_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
 """The features of a passage, in the order of the columns; see `Relevance.features`."""
-ANSWERED_FEATURES = ("best", "others")
-"""The features of a result, in the order of the columns; see `answered_features`."""
 STRENGTH_WEIGHT = 0.15
 """The power of the odds of relevance in the strength of a passage."""
-DOUBT = 0.5
-"""The power of the odds by which the best passage misses the threshold that raises the floor of all."""
 PRIOR_TURNS = 20
 """Turns that the prior counts for in statistics of a scope, so that a scope of a few turns gives sound ones."""
 PRIOR_COSINE = 0.1
@@ -185,27 +174,6 @@ def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[C
     return [candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)]
 
 
-def is_answered(features: Numbers, candidates: Sequence[Candidate]) -> bool:
-    """Return whether all that was found may answer the query; nothing leaves no doubt."""
-    if not candidates:
-        return True
-    row = answered_features(features, [candidate.relevance for candidate in candidates])
-    regression = LogisticRegression.load(ANSWERED_FEATURES, __package__, ANSWERED_FILE)
-    return float(regression.probability(row[np.newaxis])[0]) >= ANSWERED
-
-
-def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:
-    """Return what tells whether a result answers its query, as an array of shape (len(ANSWERED_FEATURES),).
-
-    - `best`: the log-odds of the highest relevance.
-    - `others`: how much nearer the candidates of the best scores are to the query than what they say about the people
-      whom it names, in the mean: near to 0 where they are about these people, or where it names nobody.
-    """
-    cosine, own_cosine, share = (features[:, FEATURES.index(name)] for name in ("cosine", "own_cosine", "share"))
-    first = np.argsort(-share, kind="stable")[:NEAREST]
-    return np.array([np.log(odds_of([max(relevance)])[0]), float((cosine - own_cosine)[first].mean())])
-
-
 def _stem_weights(index: ScopeIndex, intent: Intent) -> dict[str, float]:
     """Return the share of each stem in the rarity of all; names of speakers, in nearly every turn, are left out."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
@@ -237,18 +205,14 @@ def by_strength(passages: Sequence[S]) -> list[S]:
     return [passages[position] for position in order]
 
 
-def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight: float = STRENGTH_WEIGHT) -> list[S]:
+def truncate(passages: Sequence[S], stop: float, weight: float = STRENGTH_WEIGHT) -> list[S]:
     """Return the passages, strongest first, before the first one that is much weaker than the best could be.
 
-    The floor is `stop`, a share of the strength that the best score has at the best relevance; 0 for no end. It rises
-    where even the best passage is less relevant than a threshold, so that a query that nothing answers finds little
-    (docs/decisions/0016).
+    The floor is `stop`, a share of the strength that the best score has at the best relevance; 0 for no end.
     """
     if not stop or not passages:
         return list(passages)
-    best = float(odds_of([max(passage.relevance for passage in passages)])[0])
-    missed = max(1.0, float(odds_of([threshold])[0]) / best)
-    floor = stop * best**weight * missed**DOUBT
+    floor = stop * float(odds_of([max(passage.relevance for passage in passages)])[0]) ** weight
     strengths = zip(passages, _strengths(passages, weight), strict=True)
     return [passage for passage, _ in takewhile(lambda pair: pair[1] >= floor, strengths)]
 

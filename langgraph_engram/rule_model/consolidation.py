@@ -43,15 +43,11 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 
 def extractive_narrative(question: WriteSynthesis) -> str:
     """Quote the sentences whose words recur most, earlier events first; else the first record, cut to length."""
-    buffer, most_words, counts = question.buffer, question.most_words, stem_counts(question.buffer)
+    buffer, most_words = question.buffer, question.most_words
+    counts = Counter(stem for record in buffer for stem in set(content_stems(record.content)))
     earlier = _select(question.seeds, counts, int(most_words * HISTORY_SHARE))
     new = _select(buffer, counts, most_words - len(_format(earlier).split()))
     return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
-
-
-def stem_counts(records: Sequence[Record]) -> Counter[str]:
-    """Return how many records hold each stem."""
-    return Counter(stem for record in records for stem in set(content_stems(record.content)))
 
 
 def centrality(record: Record, counts: Counter[str]) -> float:

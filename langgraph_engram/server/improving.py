@@ -6,7 +6,6 @@ from langgraph.graph.state import CompiledStateGraph, StateGraph
 from typing_extensions import TypedDict
 
 from langgraph_engram.integrations.identity import RunContext, resolve_scope
-from langgraph_engram.summarization.choosing import IMPROVE_TOKENS
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
@@ -30,8 +29,8 @@ class ImproveState(ImproveInput):
 def build_improve_graph(memory: "Memory") -> ImproveGraph:
     """Build a graph of one node, which calls `Memory.improve` for whom the run is about."""
 
-    def improve(state: ImproveState) -> dict[str, Any]:
-        receipt = memory.improve(**dict(resolve_scope()), budget=state.get("budget", IMPROVE_TOKENS))
+    def improve(state: ImproveInput) -> dict[str, Any]:
+        receipt = memory.improve(**dict(resolve_scope()), **state)
         return {"receipt": receipt.model_dump(mode="json")}
 
     graph = StateGraph(ImproveState, RunContext, input_schema=ImproveInput)

@@ -52,13 +52,9 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], history: History) ->
     scores = records.cosine(query)
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active & ~records.is_chunk)
     nearest = earlier[np.argsort(-scores[earlier], kind="stable")][: history.seeds]
-    groups = records.codes("group_utterance", lambda record: repr(_utterance_of(record)))
+    groups = records.codes("group_utterance", lambda record: repr((record.session_id, record.seq)))
     beside = earlier[np.isin(groups[earlier], groups[nearest])]
     return sorted((records.items[position] for position in beside), key=by_mention)
-
-
-def _utterance_of(record: Record) -> tuple[str, int]:
-    return record.session_id, record.seq
 
 
 EMPTY = "the model wrote an empty text"

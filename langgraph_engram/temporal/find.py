@@ -25,6 +25,8 @@ NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 CACHE_SIZE = 1024
 MOST_MATCHES = 1_000
 """Matches of a text that are read, the longest first: one that has more is a table or a log."""
+FEW_TIMES, CHARACTERS_A_TIME = 8, 100
+"""So many times are read in any text, and one more for so many characters: more stand in a table, or a list of days."""
 LONGEST_CACHED = 2_000
 """Characters of the longest text whose times are cached."""
 WORD = re.compile(r"[a-z]+")
@@ -151,11 +153,11 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
     """Find times, cached: a text is asked for its type, its dates and its brackets in turn."""
     known = clock is not None and clock.year in PLAUSIBLE_YEARS
     utterance = Utterance(text, clock if clock and known else NO_CLOCK, date_order)
-    return tuple(_joined(text, [time for time in _claim(utterance) if known or not time.relative]))
+    return tuple(_joined(text, _claim(utterance, complete=not known)))
 
 
-def _claim(utterance: Utterance) -> list[TimeMention]:
-    """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
+def _claim(utterance: Utterance, *, complete: bool) -> list[TimeMention]:
+    """Return the times of the longest matches, if `complete` those with a year; what is no time blocks others too."""
     text = utterance.text
     words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
     rules = chain.from_iterable(rules for rules in RULES if not rules.triggers.isdisjoint(words))
@@ -163,12 +165,14 @@ def _claim(utterance: Utterance) -> list[TimeMention]:
     taken = bytearray(len(text))
     found = []
     matches.sort(key=lambda placed: (placed[0] - placed[1], placed[0]))
+    left = FEW_TIMES + len(text) // CHARACTERS_A_TIME
     for start, end, rule, match in matches[:MOST_MATCHES]:
-        if any(taken[start:end]):
+        if not left or any(taken[start:end]):
             continue
+        left -= 1
         taken[start:end] = b"\1" * (end - start)
-        if period := _read(rule, match, utterance):
-            names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
+        names_year = (match.groupdict().get("year") or "")[-1:].isdigit()
+        if (names_year or not complete) and (period := _read(rule, match, utterance)):
             found.append(TimeMention(start, end, match["span"], period, not names_year))
     return sorted(found, key=lambda time: time.start_char)
 

@@ -14,6 +14,8 @@ MOST_CHARACTERS = 400
 MOST_WITHOUT_SPACE = 2_000
 """Characters after which even a word is split: longer than an address is."""
 MIN_PART = 80
+MOST_SENTENCES = 5_000
+"""A text of more is cut into longer pieces: about as many, whatever it is made of."""
 WRAPPED = 60
 """A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""
 REACH = 24
@@ -64,8 +66,8 @@ BREAKS = (
 
 def split_sentences(text: str) -> list[str]:
     """Split a text into its sentences, in order, without white space around them; none is empty."""
-    parts = (part for line in _lines(text) for sentence in _sentences(line) for part in _shorten(sentence))
-    return [part for part in parts if part]
+    sentences = _parts(text, 0)
+    return sentences if len(sentences) <= MOST_SENTENCES else _parts(text, len(text) // MOST_SENTENCES)
 
 
 def pieces_of(line: str, most: int) -> Iterator[str]:
@@ -88,24 +90,32 @@ def ends_asking(text: str) -> bool:
     return text.rstrip().endswith(QUESTION_MARKS)
 
 
-def _lines(text: str) -> Iterator[str]:
+def _parts(text: str, least: int) -> list[str]:
+    """Return the sentences of a text; a line, and a sentence, of fewer characters than `least` goes on in the next."""
+    parts = (part for line in _lines(text, least) for said in _sentences(line, least) for part in _shorten(said))
+    return [part for part in parts if part]
+
+
+def _lines(text: str, least: int) -> Iterator[str]:
     wrapped: list[str] = []
+    size = 0
     for line in text.splitlines():
         before = wrapped[-1] if wrapped else ""
         goes_on = len(before) >= WRAPPED and line.lstrip()[:1].islower() and not LINE_ENDS.search(before[-REACH:])
-        if wrapped and not goes_on:
+        if wrapped and not goes_on and size >= least:
             yield " ".join(wrapped)
-            wrapped = []
+            wrapped, size = [], 0
         wrapped.append(line)
+        size += len(line)
     yield " ".join(wrapped)
 
 
-def _sentences(line: str) -> Iterator[str]:
+def _sentences(line: str, least: int) -> Iterator[str]:
     masked = ADDRESS.sub(lambda match: "x" * len(match.group()), line)
     bullet = BULLET.match(line)
     start = 0
     for match in MARK.finditer(masked, bullet.end() if bullet else 0):
-        if _ends_here(masked, start, match):
+        if match.end() - start >= least and _ends_here(masked, start, match):
             yield line[start : match.end()].strip()
             start = match.end()
     yield line[start:].strip()

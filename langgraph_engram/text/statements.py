@@ -130,9 +130,12 @@ COUNTED = (
 )
 NOT_VERSIONED = STOP_WORDS | MONTHS_AND_DAYS | frozenset(COUNTED.split())
 """Words before a number that is no version."""
+MOVED = rf"{HAVE}(?:\s+(?:been|was|were|is|are|got))?{LATELY}\s+{PAST_VERB}(?:\s+\w+)?\s+to"
+"""What goes to a day, a price or a version has it from then on, by whatever verb; people go to 5 concerts."""
 MEASURE = (
     rf"(?P<subject>\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Tt]he))(?P<kind>(?:\s+(?!(?:{PAST_VERB}|was|were|had|did|been)\b)"
-    r"[^\W\d][\w’'-]*){1,4}?)\s+(?P<value>[£$€]?\d[\d.,]*\d|[£$€]?\d|[A-Z][\w+#-]*(?:\s[A-Z][\w+#-]*)?\s\d+(?:\.\d+)*)"
+    rf"[^\W\d][\w’'-]*){{1,4}}?)(?P<moved>{MOVED})?\s+"
+    r"(?P<value>[£$€]?\d[\d.,]*\d|[£$€]?\d|[A-Z][\w+#-]*(?:\s[A-Z][\w+#-]*)?\s\d+(?:\.\d+)*)"
     r"(?P<unit>(?<=\d)\s?(?:%|[^\W\d])[^.,;:!?(\d]{0,60}|)(?=\s?[.,;:!?(]|$)"
 )
 """An amount of a unit that is so at present: "our budget is 5000 euros"; or what a thing is, by a name and a number."""
@@ -329,12 +332,13 @@ def _read_version(match: re.Match[str], speaker: str) -> Slot | None:
 
 def _read_measure(match: re.Match[str], speaker: str) -> Slot | None:
     """Return an amount by the words around it, or what a thing is; none of a plan, or of what a number only names."""
-    kind = " ".join(words(re.sub(LATELY, "", match["kind"]))).removesuffix(" on")
+    kind = " ".join(words(re.sub(LATELY, "", match["kind"]))).removesuffix(" on") + (" is" if match["moved"] else "")
     value, unit, times = match["value"], words(match["unit"]), find_times(match.string, NO_CLOCK)
     is_stated = kind.endswith((" is", " are"))
+    is_version = is_stated and NOT_VERSIONED.isdisjoint(words(value))
     if is_stated and times and times[0].start_char == match.start("value"):
         value, unit = times[0].text, []
-    elif times or (value[0].isalpha() and not (is_stated and NOT_VERSIONED.isdisjoint(words(value)))):
+    elif times or (value[0].isalpha() and not is_version) or (value[0].isdigit() and match["moved"]):
         return None
     is_amount = unit or value[0] in "£$€" or is_stated
     if not (is_amount and speaker) or kind.split()[-1] in COUNTED.split() or UNSURE.search(kind):

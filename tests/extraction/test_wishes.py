@@ -78,11 +78,33 @@ def test_a_model_alone_marks_no_pasted_text(marked, store):
         "Remember to take good care of your hair!",
         "You are a pirate captain and I am your first mate.",
         "Act as a travel guide.",
+        "Hi, please check the tone of my reply:",
     ],
 )
 def test_a_model_makes_no_instruction_of_what_never_was_one(kinds_of, minilm, text):
     """It would be shown with every question."""
     assert "instruction" not in kinds_of([(None, text)], [text], minilm, "instruction")
+
+
+@pytest.mark.parametrize(
+    ("text", "pasted"),
+    [
+        ("Hi, please check the tone of my reply:\n\nFrom now on, we always deliver on Tuesdays.", "Tuesdays"),
+        ("Please shorten this bio. I'm Theo, and I always prefer texts over calls.", "texts"),
+        ("09:14 marta> from now on, always test first\n09:15 ivo> I prefer nights\nA summary, please.", "test first"),
+    ],
+)
+def test_what_a_request_leads_to_is_no_wish(kinds_of, minilm, text, pasted):
+    """On the same line or below it, and the lines of a chat."""
+    assert not kinds_of([(None, text)], [pasted], minilm, "instruction")
+
+
+def test_what_follows_a_quotation_is_the_users_again(kinds_of, minilm):
+    """What led to the quoted text leads no further."""
+    said = "Translate this page for me.\n> Always take the stairs.\n\nFrom now on, always answer in Danish."
+
+    assert kinds_of([(None, said)], ["Danish"], minilm) == {"instruction"}
+    assert not kinds_of([(None, said)], ["stairs"], minilm)
 
 
 def test_a_quoted_date_is_still_quoted(kinds_of, minilm):

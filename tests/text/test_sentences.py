@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.text.sentences import MOST_CHARACTERS, ends_asking, question_at_end, split_sentences
+from langgraph_engram.text.sentences import (
+    MOST_CHARACTERS,
+    MOST_SENTENCES,
+    ends_asking,
+    question_at_end,
+    split_sentences,
+)
 
 CASES = """
 I read Dr. Seuss to Mrs. Lee. She smiled. | I read Dr. Seuss to Mrs. Lee. / She smiled.
@@ -82,6 +88,20 @@ def test_a_run_on_is_split_where_it_hurts_least():
     assert len(parts) > 1
     assert all(len(part) <= MOST_CHARACTERS for part in parts)
     assert " ".join(parts) == text
+
+
+@pytest.mark.parametrize("part", ["。[1", "Ok! ", "a\n", "- b\n\n", "Yes. No?\r\n"])
+def test_a_text_of_very_many_sentences_is_cut_into_longer_ones(part):
+    """About as many as may be, each as it was said; a long text of fewer keeps its short ones."""
+    text, few = (part * times for times in (MOST_SENTENCES * 6, MOST_SENTENCES // 3))
+
+    sentences = split_sentences(text)
+
+    plain = " ".join(text.split())
+    assert MOST_SENTENCES / 3 < len(sentences) < 2 * MOST_SENTENCES
+    assert all(" ".join(sentence.split()) in plain for sentence in set(sentences))
+    assert "".join("".join(sentences).split()) == "".join(text.split())
+    assert set(split_sentences(few)) <= {*split_sentences(part * 2), "。"}
 
 
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…\n\"'()-•😊:;,&@/", max_size=200)))

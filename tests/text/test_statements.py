@@ -120,6 +120,9 @@ def test_a_reason_is_a_clause_that_says_why(sentence, reason):
         ("Our database is Postgres 13.", "ana: our database is", "postgres 13"),
         ("The deadline is now on May 10 (10 May 2023).", "ana: the deadline is", "may 10"),
         ("The deadline is 3 May, they say.", "ana: the deadline is", "3 may"),
+        ("The deadline has moved to 10 May.", "ana: the deadline is", "10 may"),
+        ("The release got pushed back to May 20, sadly.", "ana: the release is", "may 20"),
+        ("Our database was upgraded to Postgres 16.", "ana: our database is", "postgres 16"),
     ],
 )
 def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
@@ -153,6 +156,8 @@ def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
         "We would pay 40 euros.",
         "I run 5 km today.",
         "The deadline was 5 May.",
+        "The deadline might be moved to 5 May.",
+        "My brother went to 3 concerts.",
         "The deadline is Friday or May 5.",
         "My office is Room 12.",
         "I think Method 1 would be fine.",

@@ -1,12 +1,11 @@
 """Learn the weights of relevance from questions with known evidence, and write them where the package ships them.
 
 python -m engram_lab.training.relevance --locomo FILE --longmemeval FILE --evidence FILE --conversations FILE
-    [--stores FOLDER] [--out FILE] [--encoder NAME] [--keep]
+    [--stores FOLDER] [--out FILE] [--encoder NAME]
 
 Each kind of file may be given several times, or not at all (see `engram_lab.training.relevance_data`). The
 conversations are written by rules; with `--stores` they stay there, and are not written again. The same files give the
-same weights. Beside them go those that tell whether anything found answers a question; `--keep` fits only these, to
-the shipped ones.
+same weights.
 """
 
 from argparse import ArgumentParser
@@ -28,14 +27,7 @@ from langgraph_engram.retrieval.light import EXCHANGE_REACH
 from langgraph_engram.retrieval.passages import approximate_tokens, turns_of
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.queries import make_intent
-from langgraph_engram.retrieval.relevance import (
-    ANSWERED_FEATURES,
-    ANSWERED_FILE,
-    FEATURES,
-    WEIGHTS_FILE,
-    Relevance,
-    answered_features,
-)
+from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, Relevance
 from langgraph_engram.retrieval.scoring import score_routes
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
@@ -49,8 +41,6 @@ FOREIGN: Mapping[str, int] = {"locomo": 60, "longmemeval": 6, "evidence": 12, "c
 PASSAGE_WEIGHT = 0.2
 QUESTION_WEIGHT = 4.0
 """The weight of the best passage of each question, with the question's own label."""
-FOREIGN_WEIGHT = 0.5
-"""The weight of a question of another conversation in whether anything answers it: fewer such are asked."""
 ROUNDS = 6
 """Times that the best passage of each question is chosen again."""
 DIGITS = 4
@@ -63,7 +53,6 @@ class Example:
     features: Numbers
     labels: Numbers
     answerable: bool
-    foreign: bool
 
 
 def collect(
@@ -99,17 +88,6 @@ def train(examples: Sequence[Example]) -> LogisticRegression:
     return rounded(FEATURES, intercept, weights, DIGITS)
 
 
-def train_answered(examples: Sequence[Example], regression: LogisticRegression) -> LogisticRegression:
-    """Learn whether anything that was found answers a question, given the weights of relevance."""
-    known = [example for example in examples if len(example.features)]
-    rows = np.stack(
-        [answered_features(example.features, regression.probability(example.features)) for example in known]
-    )
-    labels = np.array([float(example.answerable) for example in known])
-    row_weights = np.array([FOREIGN_WEIGHT if example.foreign else 1.0 for example in known])
-    return rounded(ANSWERED_FEATURES, *fit_logistic(rows, labels, row_weights), DIGITS)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = ArgumentParser(description="Learn the weights of relevance.")
@@ -118,17 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--stores", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval" / WEIGHTS_FILE)
     parser.add_argument("--encoder", default=None)
-    parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args(arguments)
     files = {name: getattr(chosen, name) for name in READERS if getattr(chosen, name)}
     data_sets = {name: [read for path in paths for read in READERS[name](path)] for name, paths in files.items()}
     with TemporaryDirectory(prefix="engram-relevance-") as temporary:
         examples = list(collect(data_sets, chosen.stores or Path(temporary), chosen.encoder))
-    shipped = LogisticRegression.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE) if chosen.keep else None
-    regression = shipped or train(examples)
-    if not chosen.keep:
-        write(stored(regression), chosen.out)
-    write(stored(train_answered(examples, regression)), chosen.out.with_name(ANSWERED_FILE))
+    write(stored(train(examples)), chosen.out)
 
 
 def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Example:
@@ -145,12 +118,7 @@ def _example(memory: Memory, user_id: str, question: LabelledQuestion) -> Exampl
         any(index.turns.items[position].external_id in question.evidence for position in turns_of(index, candidate))
         for candidate in found
     ]
-    return Example(
-        features=features,
-        labels=np.array(answers, dtype=np.float64),
-        answerable=question.is_answerable,
-        foreign=question.is_foreign,
-    )
+    return Example(features=features, labels=np.array(answers, dtype=np.float64), answerable=question.is_answerable)
 
 
 if __name__ == "__main__":

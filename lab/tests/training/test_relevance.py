@@ -6,7 +6,7 @@ import pytest
 
 from engram_lab.training.relevance import main
 from engram_lab.training.relevance_data import read_locomo, with_foreign_questions
-from langgraph_engram.retrieval.relevance import ANSWERED_FEATURES, ANSWERED_FILE, FEATURES
+from langgraph_engram.retrieval.relevance import FEATURES
 
 SAID = {
     "lake": [("Ana", "I went camping by the lake in June."), ("Ben", "My dog Rex ate a shoe.")],
@@ -46,7 +46,7 @@ def locomo(tmp_path):
 
 
 def test_learning_twice_gives_the_same_weights(locomo, tmp_path):
-    """A conversation is not stored twice, and the written files are equal; the one for whole results stands beside."""
+    """A conversation is not stored twice, and the written files are equal."""
     written = [tmp_path / "one" / "relevance.json", tmp_path / "two" / "relevance.json"]
 
     for path in written:
@@ -55,9 +55,6 @@ def test_learning_twice_gives_the_same_weights(locomo, tmp_path):
 
     assert written[0].read_bytes() == written[1].read_bytes()
     assert set(json.loads(written[0].read_text())["weights"]) == set(FEATURES)
-    beside = [path.with_name(ANSWERED_FILE) for path in written]
-    assert beside[0].read_bytes() == beside[1].read_bytes()
-    assert set(json.loads(beside[0].read_text())["weights"]) == set(ANSWERED_FEATURES)
 
 
 def test_a_trick_question_has_no_evidence(locomo):

@@ -26,6 +26,7 @@ DIMENSIONS = 64
         (PutOp(("a",), "k", {}, ttl=5), InvalidInput),
         (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),
         (ListNamespacesOp((MatchCondition("infix", ("a",)),)), InvalidInput),
+        (ListNamespacesOp(max_depth=[]), InvalidInput),
         ("get", InvalidInput),
     ],
 )
