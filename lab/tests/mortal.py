@@ -1,12 +1,16 @@
-"""Run a benchmark by rules in a process that kills itself: `mortal.py COMMAND FILE OUT CALL NUMBER`.
+"""Run benchmarks by rules in processes that kill themselves: `mortal.py` reads one a line.
 
-At its NUMBER-th CALL ("remember" of a session, or "recall" of a question) the process is gone, as in a power cut.
+A line is `[COMMAND, FILE, OUT, CALL, NUMBER]`. At its NUMBER-th CALL ("remember" of a session, or "recall" of a
+question) a process is gone, as in a power cut; what it ended with is printed.
 """
 
+import json
 import os
 import signal
 import sys
 from itertools import count
+
+import chromadb  # noqa: F401 - what opens a memory, which the children would each import
 
 from engram_lab.benches import run_locomo, run_longmemeval
 from engram_lab.harness import Setup
@@ -15,7 +19,8 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.runner import add_receipts
 
-COMMAND, FILE, OUT, CALL, NUMBER = sys.argv[1:] if len(sys.argv) == 6 else ("", "", "", "", "0")
+DYING = {}
+"""At which call this process dies."""
 CALLS = count(1)
 
 
@@ -36,7 +41,7 @@ class MortalMemory(Memory):
 
 
 def die_at(call):
-    if call == CALL and next(CALLS) == int(NUMBER):
+    if call in DYING and next(CALLS) == DYING[call]:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -56,4 +61,11 @@ RUNS = {
 }
 
 if __name__ == "__main__":
-    RUNS[COMMAND](FILE, setup(MortalMemory), out=OUT)
+    for line in sys.stdin:
+        command, file, out, call, number = json.loads(line)
+        if not os.fork():
+            DYING[call] = number
+            RUNS[command](file, setup(MortalMemory), out=out)
+            os._exit(0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.wait()[1])}\n")
+        sys.stdout.flush()

@@ -18,17 +18,23 @@ TOOK = ("seconds", "resumed", "peak_memory_mib")
 """Figures that no two runs have in common."""
 
 
-def killed(command, file, out, call, number):
-    """Run a benchmark until it kills itself, and return its lines, the last of them torn."""
-    done = subprocess.run(
-        [sys.executable, mortal.__file__, command, str(file), str(out), call, str(number)], capture_output=True
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    path = out / "questions.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    with path.open("a") as torn:
-        torn.write('{"answer":"Runa, her')
-    return lines
+@pytest.fixture(scope="module")
+def killed():
+    """Run benchmarks until they kill themselves, and return their lines, the last of them torn."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, mortal.__file__], text=True, **pipes) as process:
+
+        def kill(command, file, out, call, number):
+            process.stdin.write(json.dumps([command, str(file), str(out), call, number]) + "\n")
+            process.stdin.flush()
+            assert int(process.stdout.readline()) == -signal.SIGKILL
+            path = out / "questions.jsonl"
+            lines = path.read_text().splitlines() if path.exists() else []
+            with path.open("a") as torn:
+                torn.write('{"answer":"Runa, her')
+            return lines
+
+        yield kill
 
 
 def lines_of(out):
@@ -40,7 +46,7 @@ def lines_of(out):
     [("locomo", "remember", 3, 4), ("locomo", "recall", 6, 5), ("longmemeval", "recall", 2, 1)],
 )
 def test_a_run_that_was_killed_goes_on_to_the_same_lines(
-    locomo_file, haystacks_file, without_times, tmp_path, command, call, number, known
+    killed, locomo_file, haystacks_file, without_times, tmp_path, command, call, number, known
 ):
     """Killed between the sessions of a conversation, or while a question is asked: nothing is lost, nothing differs."""
     file = locomo_file if command == "locomo" else haystacks_file

@@ -197,6 +197,7 @@ def test_what_a_load_that_was_cut_off_left_can_be_forgotten(memory, tmp_path, mo
 
 KILLED = """
 import os, sys
+import chromadb
 from langgraph_engram.formats import export
 from langgraph_engram.memory import Memory
 export.Footer = lambda **counts: os._exit(9)

@@ -224,7 +224,7 @@ def test_what_is_removed_is_kept_or_erased_where_one_asks_for_it(option, left):
     assert any(turn.text == SAID[0] for turn in host.memory.show("turns", "ana")) is bool(left)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_any_history_of_a_thread_is_recalled_as_it_stands(seed):
     """Runs, forks, replays, edits, removals and trims by lot: after each, memory holds what that way of the thread had.
 

@@ -1,5 +1,6 @@
 """What bears on a request, a plan or a remark is shown, though they share no word; on an idle one nothing is."""
 
+from shutil import copytree
 from threading import Event
 
 import pytest
@@ -46,23 +47,30 @@ def remember_all(memory, user="ana"):
 
 
 @pytest.fixture(scope="module")
-def told():
-    """A memory with MiniLM that was told the facts."""
-    with Memory("memory:", "rules") as memory:
+def written(tmp_path_factory):
+    """The folder of a memory with MiniLM that was told the facts."""
+    folder = tmp_path_factory.mktemp("written") / "store"
+    with Memory(folder, "rules") as memory:
         remember_all(memory)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(written):
+    """A memory that was told the facts."""
+    with Memory(copytree(written, written.parent / "told"), "rules") as memory:
         yield memory
 
 
 @pytest.fixture
-def selecting():
+def selecting(written, tmp_path):
     """A memory that was told the facts, and whose selector gives these answers."""
     opened = []
 
     def open_memory(*answers, **deep):
-        settings = Settings(deep=DeepSettings(**deep))
-        memory = Memory("memory:", "rules", selector=FakeModel(answers), settings=settings)
+        settings, folder = Settings(deep=DeepSettings(**deep)), copytree(written, tmp_path / str(len(opened)))
+        memory = Memory(folder, "rules", selector=FakeModel(answers), settings=settings)
         opened.append(memory)
-        remember_all(memory)
         return memory
 
     yield open_memory
