@@ -17,7 +17,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
-from langgraph_engram.text.questions import ORDER, asks_for_earlier_state
+from langgraph_engram.text.questions import asks_for_own_state
 from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
@@ -99,7 +99,8 @@ def quote(question: AnswerLight | WriteAnswer | ListItems) -> str:
     quotes = list(_choose(sentences, scores))
     if isinstance(question, ListItems):
         quotes += _best_of_others(sentences, scores, quotes)
-    for quoted in _newest_first(quotes) if _asks_for_own_state(question.query, question.intent) else quotes:
+    is_own_state = not question.intent.time and asks_for_own_state(question.query)
+    for quoted in _newest_first(quotes) if is_own_state else quotes:
         together = [member for sentence in quoted for member in (sentence, *sentence.earlier)]
         if not lines or max(sentence.relevance for sentence in together) >= MIN_RELEVANCE * best:
             numbers = dict.fromkeys(sentence.number for sentence in together)
@@ -134,12 +135,6 @@ def _best_of_others(
         if session not in seen and not is_question(sentence.text) and len(seen) < MAX_LISTED:
             seen.add(session)
             yield [sentence]
-
-
-def _asks_for_own_state(query: str, intent: Intent) -> bool:
-    """Return whether people ask of themselves what holds now: of nothing earlier, no time and no order."""
-    of_past = intent.time or asks_for_earlier_state(query) or ORDER.search(query)
-    return speaks_of_self(query) and not of_past
 
 
 def _newest_first(quotes: Sequence[list[Quotable]]) -> list[list[Quotable]]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_engram.text.sentences import QUESTION_MARKS, ends_asking
+from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems, words
 
 AnswerType = Literal[
@@ -103,6 +104,11 @@ def answer_type(query: str) -> AnswerType:
 def asks_for_earlier_state(query: str) -> bool:
     """Return whether an earlier state answers: "What did I use to drive?"."""
     return PAST_STATE.search(query) is not None
+
+
+def asks_for_own_state(query: str) -> bool:
+    """Return whether people ask of themselves what holds now: of nothing earlier, and no order."""
+    return speaks_of_self(query) and not (asks_for_earlier_state(query) or ORDER.search(query))
 
 
 def asks_for_assistant(query: str) -> bool:

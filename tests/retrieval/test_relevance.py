@@ -1,5 +1,7 @@
 """The relevance of a passage is a probability: high where it holds what is asked for, low for what was never said."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.relevance import FEATURES, Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.schema import Evidence, Synthesis
 from langgraph_engram.settings import RetrieveSettings, Settings
+from tests.conftest import NOON
 
 SHARES = st.floats(0, 1)
 FOUND = st.lists(st.tuples(SHARES, SHARES), max_size=8)
@@ -173,3 +176,18 @@ def test_what_is_shown_begins_the_list_and_a_higher_stop_never_shows_more(pairs,
 
     assert found[: len(longer)] == longer
     assert longer[: len(shorter)] == shorter
+
+
+def test_the_newest_value_of_one_s_own_comes_first(keep, turn, record, retrieve):
+    """Of what somebody says of themselves the latest stands first, though an earlier sentence is nearer in words."""
+    said = ["My shoe size is 41.", "I take shoes in size 43 now.", "I fixed the garden gate today."]
+    times = [NOON + timedelta(days=day) for day in range(len(said))]
+    keep(
+        turns=[turn(number, text, said_at=times[number]) for number, text in enumerate(said)],
+        records=[record(number, f"Ana: {text}", mentioned_at=times[number]) for number, text in enumerate(said)],
+    )
+
+    now, before = (retrieve(query)[0].text for query in ("What is my shoe size?", "What did my shoe size use to be?"))
+
+    assert "43" in now
+    assert "41" in before

@@ -38,7 +38,7 @@ REASONS: Mapping[str, str] = {
     "people": "a passage is shown with its neighbours, which costs tokens that a sentence saves",
     "requests": "a sentence alone costs less; what shares no word with a request is found by its meaning alone",
     "remarks": "what a remark bears on shares little with it, and short texts leave room for more guesses",
-    f"updates, {CHANGED}": "rules keep what is said again in other words beside it, and rank by relevance, not by age",
+    f"updates, {CHANGED}": "rules keep what is said again in other words beside it, and tell the newest by words alone",
     f"updates, {FORGOTTEN}": "a wish to forget is text like any other until `forget` is called: no search obeys it",
 }
 Rows = dict[str, dict[str, dict[str, Any]]]
