@@ -165,3 +165,14 @@ for line in "from langgraph_engram import EngramMiddleware", "import langgraph_e
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert done.stdout.count("pip install 'langgraph-engram[agents]'") == 2
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "langgraph_engram").glob("*/*_weights.json")), ids=lambda path: path.stem
+)
+def test_no_shipped_weight_hangs_on_rounding(path):
+    """A weight of millions would multiply what a dimension holds of another machine's rounding."""
+    stored = json.loads(path.read_text())
+    regressions = [stored] if "weights" in stored else stored.values()
+
+    assert all(abs(weight) < 1000 for regression in regressions for weight in regression["weights"].values())
