@@ -5,7 +5,7 @@ A folder's is opened when it is first asked for (`Lazy`): what is in a snapshot 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -27,7 +27,6 @@ from langgraph_engram.stores.locks import COPY_IT
 if TYPE_CHECKING:
     from chromadb.api.client import Client
     from chromadb.config import Settings
-
 
 T = TypeVar("T")
 
@@ -107,7 +106,7 @@ def open_folder(folder: Path) -> "Client":
     """Open Chroma in a folder that exists. One process at a time may; `StoreError` where Chroma cannot."""
     import chromadb
 
-    open_client = partial(chromadb.PersistentClient, path=folder, settings=_settings())
+    open_client = partial(chromadb.PersistentClient, path=folder, settings=_settings().model_copy())
     try:
         with CLIENTS_LOCK, translated_errors(str(folder)):
             try:
@@ -135,7 +134,7 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
 
     database = f"engram-{uuid4().hex}"
     with CLIENTS_LOCK:
-        client = cast("Client", chromadb.EphemeralClient(settings=_settings()))
+        client = cast("Client", chromadb.EphemeralClient(settings=_settings().model_copy()))
         client._admin_client.create_database(database)
         client.set_database(database)
 
@@ -161,7 +160,7 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
         # Chroma's own message names no URL
         httpx.get(f"{address}/api/v2/heartbeat", timeout=ANSWER_SECONDS).raise_for_status()
         with translated_errors(url):
-            client = cast("Client", chromadb.HttpClient(host=address, settings=_settings()))
+            client = cast("Client", chromadb.HttpClient(host=address, settings=_settings().model_copy()))
             return client, partial(_disconnect, client)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise InvalidSetting(
@@ -194,6 +193,7 @@ def _unreachable(url: str, reason: object) -> StoreUnreachable:
     )
 
 
+@cache  # read from the environment, it takes milliseconds; each client has a copy
 def _settings() -> "Settings":
     from chromadb.config import Settings
 

@@ -5,6 +5,7 @@ as much.
 """
 
 import time
+from uuid import uuid4
 
 import pytest
 
@@ -72,16 +73,15 @@ def grows_as_its_text(work, size):
 @pytest.mark.parametrize("role", ["user", "assistant"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_a_message_takes_as_long_as_it_is(shape, role, size):
+def test_a_message_takes_as_long_as_it_is(memory, shape, role, size):
     """Whoever says it, and whatever it is made of: remembered, searched for, and asked about."""
 
     def work(size):
-        text = SHAPES[shape](size)
-        with Memory("memory:", "rules", encoder=HashingEncoder()) as memory:
-            memory.remember([{"role": role, "content": text}], user_id="ana", close_session=True)
-            memory.search(text, user_id="ana")
-            memory.recall(text, user_id="ana")
-            mask_secrets(text)
+        text, user = SHAPES[shape](size), uuid4().hex
+        memory.remember([{"role": role, "content": text}], user_id=user, close_session=True)
+        memory.search(text, user_id=user)
+        memory.recall(text, user_id=user)
+        mask_secrets(text)
 
     assert grows_as_its_text(work, size)
 

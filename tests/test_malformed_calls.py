@@ -184,8 +184,9 @@ def test_a_malformed_command_fails_in_one_line(arguments, as_json, tmp_path, cap
     assert err.startswith("engram: ")
     assert not any(word in err for word in ("Traceback", "Value error"))
     assert bool(json.loads(out)["error"]) if options else out == ""
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
-        assert memory.store.scopes() == []
+    if any((tmp_path / "store").iterdir()):
+        with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
+            assert memory.store.scopes() == []
 
 
 METHODS = ("remember", "remember_sessions", "retry", "search", "recall", "status", "show")
