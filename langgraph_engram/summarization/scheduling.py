@@ -1,4 +1,4 @@
-"""Decide which syntheses are due (StructMem section 2.2).
+"""Decide which syntheses are due: stale ones; `papers/structmem.py` adds those of windows (StructMem section 2.2).
 
 What is new is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A stale
 synthesis is due at once.
