@@ -41,8 +41,8 @@ class TopicTrack(BaseModel):
 SYSTEM = f"""You follow what a conversation is about, turn by turn.
 Give one note for every numbered turn, in order.
 Labels: topic_intro when the turn opens another subject that has to do with the one before; topic_shift when it leaves \
-that for one that has not; detail_elaborate when it stays with the subject and adds to it; direct_resp when it answers or reacts to the \
-turn before.
+that for one that has not; detail_elaborate when it stays with the subject and adds to it; direct_resp when it answers \
+or reacts to the turn before.
 A turn without a number comes earlier and is only there to be read. No turn has exactly the topic and the keywords of \
 the one before.
 {DATA_ONLY}"""

@@ -106,7 +106,7 @@ def open_folder(folder: Path) -> "Client":
     """Open Chroma in a folder that exists. One process at a time may; `StoreError` where Chroma cannot."""
     import chromadb
 
-    open_client = partial(chromadb.PersistentClient, path=folder, settings=_settings().model_copy())
+    open_client = partial(chromadb.PersistentClient, path=folder, settings=_settings())
     try:
         with CLIENTS_LOCK, translated_errors(str(folder)):
             try:
@@ -134,7 +134,7 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
 
     database = f"engram-{uuid4().hex}"
     with CLIENTS_LOCK:
-        client = cast("Client", chromadb.EphemeralClient(settings=_settings().model_copy()))
+        client = cast("Client", chromadb.EphemeralClient(settings=_settings()))
         client._admin_client.create_database(database)
         client.set_database(database)
 
@@ -160,7 +160,7 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
         # Chroma's own message names no URL
         httpx.get(f"{address}/api/v2/heartbeat", timeout=ANSWER_SECONDS).raise_for_status()
         with translated_errors(url):
-            client = cast("Client", chromadb.HttpClient(host=address, settings=_settings().model_copy()))
+            client = cast("Client", chromadb.HttpClient(host=address, settings=_settings()))
             return client, partial(_disconnect, client)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise InvalidSetting(
@@ -193,8 +193,13 @@ def _unreachable(url: str, reason: object) -> StoreUnreachable:
     )
 
 
-@cache  # read from the environment, it takes milliseconds; each client has a copy
 def _settings() -> "Settings":
+    """Return settings for one client, a copy of its own: to read them from the environment takes milliseconds."""
+    return _read_settings().model_copy()
+
+
+@cache
+def _read_settings() -> "Settings":
     from chromadb.config import Settings
 
     return Settings(anonymized_telemetry=False)

@@ -135,9 +135,11 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     of_self = speaks_of_self(query)
     is_own = of_self or bool(proper_names(query))
     asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
+    asks_memory = asks_for_fact or (asks and intent.breadth not in (None, "narrow"))
+    if asks_memory and (is_talk or intent.speakers or of_self):
+        return "question"
     chances = TextClassifier.load(SORTS, __package__, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
-    may_be_idle = not (is_talk or intent.speakers or of_self) and chances[SORTS.index("idle")] >= LEAST_SORT
-    if (asks_for_fact or (asks and intent.breadth not in (None, "narrow"))) and not may_be_idle:
+    if asks_memory and chances[SORTS.index("idle")] < LEAST_SORT:
         return "question"
     may_ask = asks or of_self or intent.speakers or len(query.split()) < MIN_ALONE_STEMS
     if may_ask and chances.max() < 1 - chances.sum():
