@@ -62,8 +62,10 @@ kits", "weddings attended"); empty where none would.
 CONTENT: only where the sentence cannot be read alone, and always for an assistant's reply: one sentence, in the \
 speaker's own terms, with names for pronouns; else leave it and the bars before it out.
 Use names of slots and sets that are known where they fit. Leave out questions, tasks of the moment (how one text is \
-to be changed), promises to try what was advised, small talk, and general knowledge, whoever tells it; choose of an \
-assistant's replies only what it committed to, recommended to this person and they took up, or decided with them.
+to be changed), small talk, and general knowledge, whoever tells it. What somebody only answers to a proposal of the \
+same session (likes it, thinks of it, will try it) does not last: what was done, bought, booked or promised does. \
+Choose of an assistant's replies only what it committed to, recommended to this person and they took up, or decided \
+with them.
 {DATA_ONLY}"""
 
 
