@@ -21,8 +21,8 @@ ITEM, LEFT_OUT = "-", "x"
 """What a line of the reply begins with: a thing that counts, and one that does not."""
 LOOK_FOR = "LOOK FOR:"
 ANSWER = "ANSWER:"
-OUTSIDE = " (outside the time asked about)"
-"""Stands behind a line that tells of another time."""
+OUTSIDE = " (another time)"
+"""Stands behind a line that was said at another time than is asked about, and tells of none within it."""
 
 SYSTEM = f"""\
 You answer a question that needs all of something, from numbered lines of past conversations and from nothing else. \
@@ -90,15 +90,16 @@ def past_window(window: TimeConstraint | None, today: datetime | None) -> TimeCo
 
 
 def is_outside(passage: Evidence, window: TimeConstraint | None) -> bool:
-    """Return whether what a passage tells, or lacking that when it was said, is outside a stretch of time."""
+    """Return whether both what a passage tells and when it was said are outside a stretch of time, as far as known."""
     record = passage.record
     said_at = record.mentioned_at if record else passage.turns[0].said_at if passage.turns else None
-    start = record.event_start if record and record.event_start else wall_time(said_at) if said_at else None
-    end = record.event_end if record and record.event_end else start
-    if not (window and start and end):
+    told = (record.event_start, record.event_end or record.event_start) if record else (None, None)
+    said = (wall_time(said_at),) * 2 if said_at else (None, None)
+    spans = [(start, end) for start, end in (told, said) if start and end]
+    if not (window and spans):
         return False
     low, high = epoch_seconds(window.start, -inf), epoch_seconds(window.end, inf)
-    return epoch_seconds(end, low) < low or epoch_seconds(start, high) > high
+    return all(epoch_seconds(end, low) < low or epoch_seconds(start, high) > high for start, end in spans)
 
 
 def _span(window: TimeConstraint) -> str:

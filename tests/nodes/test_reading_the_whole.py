@@ -171,22 +171,34 @@ def test_lines_are_read_once_where_nothing_goes_deep(reading):
 
 
 def test_lines_outside_of_the_time_asked_about_are_marked(passage, turn, record, intent):
-    """A model reckons with no dates: each line says whether it counts; of a time to come nothing can be told."""
+    """A model reckons with no dates: each line says whether it counts; of a time to come nothing can be told.
+
+    What was said within the time is not marked, though it tells of another ("last week I joined a gym").
+    """
     query = "How many kites did I fly last week?"
     asked = intent(query=query, time={"text": "last week", "start": NOON, "end": NOON + timedelta(days=6)})
     lines = [
         passage(
-            f"p{days}", text="A kite.", record=record(days + 3, "A kite.", mentioned_at=NOON + timedelta(days=days))
+            f"p{days}",
+            text="A kite.",
+            record=record(days + 3, "A kite.", mentioned_at=NOON + timedelta(days=days), event_start=event),
         )
-        for days in (-3, 2)
+        for days, event in (
+            (-3, None),
+            (2, None),
+            (3, NOON - timedelta(days=9)),
+            (9, NOON),
+            (10, NOON + timedelta(days=9)),
+        )
     ]
 
     shown = str(ListItems(query, asked, tuple(lines), NOON + timedelta(days=7)).render()[1].content)
 
-    assert "[1] A kite. (outside the time asked about)" in shown
-    assert "[2] A kite.\n" in shown
+    assert "[1] A kite. (another time)" in shown
+    assert all(f"[{number}] A kite.\n" in shown for number in (2, 3, 4))
+    assert "[5] A kite. (another time)" in shown
     assert '"last week" is from Mon 8 May 2023 to Sun 14 May 2023' in shown
-    assert "outside" not in str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
+    assert "another time" not in str(ListItems(query, asked, tuple(lines), NOON).render()[1].content)
 
 
 def test_few_lines_of_another_time_are_read(reading, monkeypatch):
