@@ -26,6 +26,7 @@ from engram_lab.resume import KeyedLine, fingerprint, open_run
 from engram_peers.loopback import Loopback
 from engram_peers.own import OWN, PAID
 from engram_peers.process import OTHERS, Limits
+from langgraph_engram.config import resolve_chat
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model, Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside
@@ -66,7 +67,7 @@ class Answer(KeyedLine):
 
 
 def write_answers(
-    lines: Sequence[ConversationLine], sets: Sets, model: Model, out: Path, progress: Progress = None
+    lines: Sequence[ConversationLine], sets: Sets, model: Model, out: Path, concurrency: int, progress: Progress = None
 ) -> list[Answer]:
     """Have a model answer from what each system showed within `READ_AT` tokens, what has no answer yet."""
     conversations = {(data, of.name): of for data, some in sets.items() for of in some}
@@ -92,7 +93,7 @@ def write_answers(
     with open_run(
         out, {"model": model.name, "prompt": ANSWERING, "tokens": READ_AT}, Answer, settings_file="answers.json"
     ) as run:
-        run.ask_all(tasks, answer, 1, progress, "answering")
+        run.ask_all(tasks, answer, concurrency, progress, "answering")
         return run.finish(tasks)
 
 
@@ -144,9 +145,11 @@ def compare(
         lines = run_peers(sets, named, bench, made_with, out, progress)
     figures = report(lines, sets, made_with)
     if model:
-        write_answers(lines, sets, opener.model(model), out, progress)
+        at_once = resolve_chat(environment=opener.variables).concurrency
+        write_answers(lines, sets, opener.model(model), out, at_once, progress)
         if judge:
-            figures["judged"] = run_judge(out, opener.model(judge, temperature=0.0), LONGMEMEVAL, progress=progress)
+            judging = opener.model(judge, temperature=0.0)
+            figures["judged"] = run_judge(out, judging, LONGMEMEVAL, concurrency=at_once, progress=progress)
     _write(figures, named, out, page)
     return figures, below_floor(figures["evidence"], [name for name in sets if name not in (GROWTH, UPDATES)])
 
