@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from langgraph_engram.state import RecallRequest as RecallRequest
     from langgraph_engram.state import RememberRequest as RememberRequest
 
-
 HOMES = {
     "EngramError": "langgraph_engram.errors",
     "EngramMiddleware": "langgraph_engram.integrations.middleware",

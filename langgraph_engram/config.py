@@ -37,10 +37,7 @@ from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
 
 SETTINGS_VARIABLE = "ENGRAM_SETTINGS"
-SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
 CHAT_VARIABLE = "ENGRAM_CHAT"
-CHAT_EXAMPLE = '{"timeout_seconds": 300, "concurrency": 1}'
-DEFAULT_STORE = "./engram-data"
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 M = TypeVar("M", bound=BaseModel)
@@ -50,7 +47,7 @@ T = TypeVar("T")
 def overridden(settings: Settings, text: str) -> Settings:
     """Return settings with those of a JSON object, or of a file that holds one, in place of some."""
     whole = settings.model_dump()
-    for group, change in _read(text, SETTINGS_VARIABLE, SETTINGS_EXAMPLE).items():
+    for group, change in _read(text, SETTINGS_VARIABLE, '{"update": {"approve": ["MERGE"]}}').items():
         held = whole.get(group)
         whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
     return _validated(Settings, whole, SETTINGS_VARIABLE)
@@ -119,7 +116,7 @@ def resolve(
         raise InvalidSetting(f'store is {store!r}: name a folder, the URL of a Chroma server, or "memory:"')
     named = preset(preset_name or environment.get("ENGRAM_PRESET") or "engram", dataset)
     return Configuration(
-        store=str(store or environment.get("ENGRAM_STORE") or DEFAULT_STORE),
+        store=str(store or environment.get("ENGRAM_STORE") or "./engram-data"),
         model=model or environment.get("ENGRAM_MODEL") or "rules",
         settings=_of_type("settings", settings, Settings) or overridden(named, environment.get(SETTINGS_VARIABLE, "")),
         encoder=encoder or environment.get("ENGRAM_ENCODER") or None,
@@ -130,7 +127,8 @@ def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str
     """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults."""
     if given := _of_type("chat", chat, ChatSettings):
         return given
-    named = _read(environment.get(CHAT_VARIABLE, ""), CHAT_VARIABLE, CHAT_EXAMPLE)
+    text = environment.get(CHAT_VARIABLE, "")
+    named = _read(text, CHAT_VARIABLE, '{"timeout_seconds": 300, "concurrency": 1}')
     return _validated(ChatSettings, named, CHAT_VARIABLE)
 
 

@@ -59,7 +59,6 @@ ORDERED: dict[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": 
 OPERATORS = ("$eq", "$ne", "$in", "$nin", *ORDERED)
 MOST_KEYS, MOST_KEY_CHARACTERS, MOST_VALUE_CHARACTERS = 32, 64, 1_000
 PARSED: Callable[[str], Metadata] = lru_cache(maxsize=65_536)(json.loads)
-LARGEST_INTEGER = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def _checked_day(value: object) -> str:
 def _check_scalar(what: str, value: object) -> Scalar:
     if isinstance(value, str) and len(value) <= MOST_VALUE_CHARACTERS and is_text(value):
         return value
-    if (isinstance(value, int) and abs(value) <= LARGEST_INTEGER) or (isinstance(value, float) and isfinite(value)):
+    if (isinstance(value, int) and abs(value) < 2**63) or (isinstance(value, float) and isfinite(value)):
         return value
     raise InvalidInput(
         f"{what} is {short(value)}: give a text of at most {MOST_VALUE_CHARACTERS:,} characters, a number or a boolean"

@@ -28,10 +28,6 @@ from langgraph_engram.summarization.scheduling import changed_syntheses
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
 MOST_IDS = 5
-UNDONE = "a decision on what it covers was undone"
-EDITED = "a record that it covers was edited"
-BY_A_PERSON = "edited"
-"""The reason of the decision that an edit is in the audit trail."""
 DIMENSIONS = ("location", "reason", "purpose")
 
 
@@ -123,12 +119,12 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
         jaccard=0,
         cosine=0,
         action="MERGE",
-        reason=BY_A_PERSON,
+        reason="edited",
         result_id=edited.record_id,
         decided_at=now,
     )
     changes = Changes(records=[edited, replaced], decisions=[decision])
-    stale = _commit(store, scope, changes, changes.records, run_id, EDITED)
+    stale = _commit(store, scope, changes, changes.records, run_id, "a record that it covers was edited")
     return UpdateReceipt(record=edited, run_id=run_id, masked=masked, stale_syntheses=stale)
 
 
@@ -154,7 +150,8 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in in_force]
     written = [*records, *_unlinked(in_force, trail, index.records, records)]
-    stale = _commit(store, scope, Changes(records=written, decisions=marked), records, run_id, UNDONE)
+    changes, why = Changes(records=written, decisions=marked), "a decision on what it covers was undone"
+    stale = _commit(store, scope, changes, records, run_id, why)
     return UndoReceipt(
         run_id=run_id, decisions=len(marked), restored=len(restored), archived=len(archived), stale_syntheses=stale
     )

@@ -75,7 +75,7 @@ def is_unnamed_session(session_id: str) -> bool:
 
 
 class Frozen(BaseModel):
-    """The base of everything remembered: immutable, and closed to unknown fields."""
+    """The base of all that is remembered, and of settings: immutable, and closed to unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -6,25 +6,18 @@ Symbols are those of the papers: DimMem (arXiv 2605.15759), ES-Mem (2601.07582),
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from langgraph_engram.paper_settings import PaperSettings
-from langgraph_engram.schema import Action, DateOrder
+from langgraph_engram.schema import Action, DateOrder, Frozen
 
 Writer = Literal["auto", "rules", "model"]
 """Who says what lasts of sessions that end, in the default preset."""
-PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 AnswerStyle = Literal["auto", "short", "full"]
 """How long an answer is: as the question asks for it, the fewest words, or full sentences."""
 
 
-class SettingsGroup(BaseModel):
-    """The base of all settings: immutable, without unknown names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReceiveSettings(SettingsGroup):
+class ReceiveSettings(Frozen):
     """What of a message is stored."""
 
     secrets: Literal["keep", "mask", "refuse"] = "keep"
@@ -33,14 +26,14 @@ class ReceiveSettings(SettingsGroup):
     `ENGRAM_SETTINGS` says, with values of `EngramStore`."""
 
 
-class SegmentSettings(SettingsGroup):
+class SegmentSettings(Frozen):
     """How turns become events."""
 
     max_turns: int = Field(40, ge=2)
     """Turns from which an event is closed whatever its topic. ES-Mem sets no limit."""
 
 
-class ExtractSettings(SettingsGroup):
+class ExtractSettings(Frozen):
     """How records are extracted from an event."""
 
     assistant: bool = True
@@ -59,13 +52,13 @@ class ExtractSettings(SettingsGroup):
     """Tokens of the sessions that it reads in one call; of an open session, those from which it reads."""
 
 
-class VerifySettings(SettingsGroup):
+class VerifySettings(Frozen):
     """Whether records are verified against the turns of their event."""
 
     enabled: bool = True
 
 
-class UpdateSettings(SettingsGroup):
+class UpdateSettings(Frozen):
     """How near-duplicate and conflicting records are found and resolved (DimMem section 3.4)."""
 
     enabled: bool = True
@@ -77,7 +70,7 @@ class UpdateSettings(SettingsGroup):
     """theta_s, the minimum cosine of a pair; .7 in DimMem (section 3.4)."""
 
 
-class SynthesisSettings(SettingsGroup):
+class SynthesisSettings(Frozen):
     """Narratives across events (StructMem section 2.2)."""
 
     enabled: bool = True
@@ -87,7 +80,7 @@ class SynthesisSettings(SettingsGroup):
     """Words that a synthesis is asked to keep to; a longer one is cut at twice as many."""
 
 
-class RetrieveSettings(SettingsGroup):
+class RetrieveSettings(Frozen):
     """What a search looks through, and how much of it is shown."""
 
     intent: Literal["rules", "model"] = "rules"
@@ -115,7 +108,7 @@ class RetrieveSettings(SettingsGroup):
     the query, where no route found it; 0 for none (docs/decisions/0011)."""
 
 
-class DeepSettings(SettingsGroup):
+class DeepSettings(Frozen):
     """When and how deep retrieval runs (HyMem section 3.3)."""
 
     sufficiency: Literal["judged", "always", "never"] = "judged"
@@ -142,7 +135,7 @@ class DeepSettings(SettingsGroup):
     """Seconds since the start, likewise."""
 
 
-class AnswerSettings(SettingsGroup):
+class AnswerSettings(Frozen):
     """How answers are worded."""
 
     style: AnswerStyle = "auto"
@@ -150,14 +143,14 @@ class AnswerSettings(SettingsGroup):
     own in place of "auto"."""
 
 
-class TraceSettings(SettingsGroup):
+class TraceSettings(Frozen):
     """What LangSmith and other handlers of the run around are told of the calls of a memory."""
 
     text: bool = True
     """Whether they see the graphs' runs with all their text; otherwise a run a call, with counts and the verdict."""
 
 
-class StorageSettings(SettingsGroup):
+class StorageSettings(Frozen):
     """How much of a store is held in the memory of the process. What is found does not depend on it."""
 
     memory_limit_mb: int = Field(2000, ge=0)
@@ -165,10 +158,10 @@ class StorageSettings(SettingsGroup):
     are asked for. The scope in use stays, whatever it takes."""
 
 
-class Settings(SettingsGroup):
+class Settings(Frozen):
     """The settings of both graphs, and of the store they share."""
 
-    preset: PresetName = "engram"
+    preset: Literal["engram", "dimmem", "esmem", "structmem", "hymem"] = "engram"
     paper: PaperSettings | None = None
     """The numbers of the paper that a preset follows; None for `engram`."""
     receive: ReceiveSettings = ReceiveSettings()

@@ -27,7 +27,6 @@ Result = TypeVar("Result")
 TAG = "engram"
 SCOPE_KEY = "engram_scope"
 """The key in the metadata of a run or a checkpoint that holds the hash of its scope."""
-PRESET_KEY = "engram_preset"
 STREAMS = "langgraph."
 """How the modules of LangGraph's own handlers begin: they feed the streams of the run around, and ours stay out."""
 
@@ -70,7 +69,7 @@ class Tracer:
         manager = CallbackManager.configure(
             inheritable_callbacks=handlers_around(),
             inheritable_tags=[TAG],
-            inheritable_metadata={PRESET_KEY: self.preset, SCOPE_KEY: scope.digest},
+            inheritable_metadata={"engram_preset": self.preset, SCOPE_KEY: scope.digest},
         )
         run = manager.on_chain_start(None, {}, name=name)
         try:

@@ -47,7 +47,9 @@ class Conclude:
 
     def _verdict(self, state: ReadState, answer: str) -> Verdict:
         """Return absent without evidence or answer, sufficient where a language model misses nothing, else partial."""
-        if not state["pool"] or not answer or is_unknown(answer) or _counts_nothing(state):
+        items = state.get("items", [])
+        counts_nothing = bool(items) and not any(item.counts for item in items)
+        if not state["pool"] or not answer or is_unknown(answer) or counts_nothing:
             return "absent"
         if state.get("quoted"):
             return self._relevance_verdict(state["pool"])
@@ -63,9 +65,3 @@ class Conclude:
         """Return partial where a passage is relevant, else absent."""
         best = max((passage.relevance for passage in evidence), default=0.0)
         return "partial" if evidence and best >= self.settings.relevance_threshold else "absent"
-
-
-def _counts_nothing(state: ReadState) -> bool:
-    """Return whether a list has only what was left out of it."""
-    items = state.get("items", [])
-    return bool(items) and not any(item.counts for item in items)

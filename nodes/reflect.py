@@ -18,8 +18,6 @@ from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole
 from langgraph_engram.text.tokens import content_stems
 
-NOTHING_NEW = "searching further found nothing new"
-NOT_READ = "up to {} further lines that were found, and not read"
 UNCHANGED = "searching further did not change the answer"
 
 
@@ -89,7 +87,7 @@ class ReflectStep:
         if state["round"] >= self.settings.max_rounds:
             return f"the budget of {self.settings.max_rounds} rounds is spent"
         is_same = not self.form.shows_earlier and len(state["pool"]) <= state.get("seen_passages", 0)
-        return NOTHING_NEW if is_same else ""
+        return "searching further found nothing new" if is_same else ""
 
     def _spent(self, state: ReadState) -> str:
         usage = total(state.get("usage", []))
@@ -106,8 +104,9 @@ def _left(state: ReadState) -> list[str]:
     """Return what an answer that ends here is not written from, although it needs the whole."""
     if not needs_whole(state):
         return []
-    unread = [NOT_READ.format(state["more"])] if state.get("may_go_on") and state["more"] else []
-    return [*state.get("missing", []), *unread]
+    unread = state["more"] if state.get("may_go_on") else 0
+    not_read = [f"up to {unread} further lines that were found, and not read"] if unread else []
+    return [*state.get("missing", []), *not_read]
 
 
 def _is_settled(state: ReadState) -> bool:

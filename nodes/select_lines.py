@@ -37,7 +37,9 @@ class SelectLinesStep:
         thread = [turn[-MESSAGE_CHARACTERS // THREAD_TURNS :] for turn in request.thread[-THREAD_TURNS:]]
         message = intent.query[:MESSAGE_CHARACTERS]
         asked = self._ask(SelectLines(tuple(fixed), tuple(near), message, tuple(thread), intent.asked_at))
-        selection = Selection(offered=offer.record_ids(), fixed=len(offer.fixed), fixed_tokens=_tokens(fixed))
+        selection = Selection(
+            offered=offer.record_ids(), fixed=len(offer.fixed), fixed_tokens=count_tokens("\n".join(fixed))
+        )
         update: ReadState = {"usage": [entry_of("select_lines", [asked])]}
         if asked.answer is None:
             reason = asked.failure.reason if asked.failure else "no answer"
@@ -58,7 +60,3 @@ class SelectLinesStep:
             return LLMResult(None, UsageEntry(node="", model=self.model.name, calls=1, asked=1), failure)
         finally:
             pool.shutdown(wait=False)
-
-
-def _tokens(lines: list[str]) -> int:
-    return count_tokens("\n".join(lines))

@@ -67,10 +67,8 @@ class ListItems(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        window, breadth = (
-            past_window(self.intent.time, self.now or self.intent.asked_at),
-            self.intent.breadth or "narrow",
-        )
+        window = past_window(self.intent.time, self.now or self.intent.asked_at)
+        breadth = self.intent.breadth or "narrow"
         rules = NOTES if breadth == "summary" else SYSTEM
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if is_outside(passage, window) else "")

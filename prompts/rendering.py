@@ -47,7 +47,6 @@ SHORT_REPLY_STEMS = 5
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 SHORT_ID = 8
 """Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
-"""The line between two sessions of a prompt."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""
 BUT_ALSO = "\nBut also: "
@@ -275,9 +274,6 @@ class AboutSentences:
     """The core turns, in order; their sentences are numbered from 1."""
     context: tuple[Turn, ...] = ()
     """Turns before them, to be read only."""
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, small talk and images included, in the order of `number_sentences`; none
-    to read what was said, its times resolved."""
     in_chunks: frozenset[str] = frozenset()
     """The ids of the turns that are kept as passages as well."""
     system: ClassVar[str]
@@ -293,9 +289,7 @@ class AboutSentences:
         return [SystemMessage(self.system), HumanMessage("\n\n".join([*parts, conversation]))]
 
     def _lines(self) -> Iterator[str]:
-        sentences = self._sentences()
-        shown = self.shown or [sentence.resolved for sentence in sentences]
-        texts = [(sentence.turn, _numbered(sentence, text)) for sentence, text in zip(sentences, shown, strict=True)]
+        texts = [(sentence.turn, _numbered(sentence)) for sentence in self._sentences()]
         headings = day_headings(turn.said_at for turn in self.turns)
         for heading, turn in zip(headings, self.turns, strict=True):
             yield from heading
@@ -312,8 +306,8 @@ class AboutSentences:
         ]
 
 
-def _numbered(sentence: Sentence, text: str) -> str:
-    line = plain(f"({text})" if sentence.image else text)
+def _numbered(sentence: Sentence) -> str:
+    line = plain(f"({sentence.resolved})" if sentence.image else sentence.resolved)
     return f"[{sentence.number}] {line}" if sentence.number else line
 
 

@@ -39,7 +39,8 @@ class WriteSynthesis(Question[str]):
         new = inside("memories", _lines(self.buffer))
         system = SYSTEM.format(fewest=round(FEWEST_SHARE * self.most_words), most=self.most_words)
         days = dict.fromkeys(format_day(self.buffer[end].mentioned_at) for end in (0, -1))
-        head = f"Time: {' to '.join(days)}\nPeople: {', '.join(_people(self.buffer)) or 'unnamed'}"
+        people = dict.fromkeys(speaker_name(record.speaker) for record in self.buffer if record.speaker)
+        head = f"Time: {' to '.join(days)}\nPeople: {', '.join(people) or 'unnamed'}"
         return [SystemMessage(system), HumanMessage(f"{head}\n\nEarlier memories:\n{earlier}\n\nNew memories:\n{new}")]
 
 
@@ -54,7 +55,3 @@ def _with_speaker(record: Record) -> str:
     name = words(record.speaker)
     named = words(record.content)[: len(name)] == name
     return record.content if named else f"{speaker_name(record.speaker)}: {record.content}"
-
-
-def _people(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(speaker_name(record.speaker) for record in records if record.speaker))

@@ -31,7 +31,6 @@ from langgraph_engram.stores.snapshots import Snapshots
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
-
 E = TypeVar("E")
 
 

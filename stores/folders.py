@@ -28,7 +28,6 @@ from langgraph_engram.stores.snapshots import confirm_current, discard_outdated,
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
-
 P = TypeVar("P")
 
 log = logging.getLogger(__name__)

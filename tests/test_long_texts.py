@@ -6,7 +6,7 @@ import pytest
 from langgraph_engram.embeddings.base import (
     LONG_TEXT,
     HashingEncoder,
-    encode_turns,
+    encode_items,
     mean_of,
     texts_of_narrative,
     texts_of_turn,
@@ -25,7 +25,9 @@ def test_a_short_turn_is_one_text():
     one = turn("Take the ferry. It leaves at noon.")
 
     assert texts_of_turn(one) == [one.indexed_text]
-    assert np.array_equal(encode_turns(HashingEncoder(), [one])[0], HashingEncoder().encode([one.indexed_text])[0])
+    assert np.array_equal(
+        encode_items(HashingEncoder(), [texts_of_turn(one)])[0], HashingEncoder().encode([one.indexed_text])[0]
+    )
 
 
 def test_a_long_turn_is_read_to_its_end():
@@ -33,7 +35,7 @@ def test_a_long_turn_is_read_to_its_end():
     long = turn("We walked along the shore for a while. " * (MAX_CHUNK // 20) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
-    vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
+    vectors = encode_items(HashingEncoder(), [texts, texts_of_turn(turn("Yes."))])
 
     assert all(text.startswith("assistant: We walked along the shore") for text in texts)
     assert len(texts) == len(chunks_of(long.text, "assistant")) > 1

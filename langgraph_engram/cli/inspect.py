@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from langgraph_engram.results import Status
 
-
 ShownKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 COLUMNS: dict[ShownKind, tuple[str, ...]] = {
     "records": (

@@ -22,12 +22,10 @@ import typer
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 
 if TYPE_CHECKING:
-    from langgraph_engram.config import Configuration
     from langgraph_engram.filters import Filters
     from langgraph_engram.memory import Memory
     from langgraph_engram.schema import Metadata, PendingTask, Scalar
 
-FILE_NAME = "engram.toml"
 NAMED = ("store", "user", "model", "preset", "encoder")
 TABLES = ("settings", "chat")
 """What a file may hold: names, and tables of single settings; each stands for the variable of its name."""
@@ -100,7 +98,7 @@ def variable_of(name: str) -> str:
 
 def read_defaults(config: Path | None, encoder: str | None) -> Defaults:
     """Return the defaults of a process: its variables, then a file; the encoder of the command line before both."""
-    path = config or Path(FILE_NAME)
+    path = config or Path("engram.toml")
     values = _read_config(path) if config or path.is_file() else {}
     if config and (store := values.get("store")) and ":" not in store:
         values["store"] = str(path.parent / Path(store).expanduser())
@@ -154,31 +152,24 @@ class Invocation:
         given = {"--user": self.user, "--store": self.store, "--tenant": tenant, "--agent": self.agent}
         return " ".join(f"{name} {quote(value)}" for name, value in given.items() if value is not None)
 
-    @property
-    def choice(self) -> "Configuration":
-        """What is chosen: by options, by variables, by the file, or by default."""
-        from langgraph_engram.config import resolve
+    def open(self, *, existing: bool = False) -> "Memory":
+        """Open the memory that options name, or variables, or the file, or by default."""
+        from langgraph_engram.config import resolve, resolve_chat
+        from langgraph_engram.stores.base import kind_of_location
 
-        return resolve(self.store, self.model, self.preset, None, environment=self.defaults.variables)
-
-    def open(self) -> "Memory":
-        """Open the memory."""
-        from langgraph_engram.config import resolve_chat
+        variables = self.defaults.variables
+        choice = resolve(self.store, self.model, self.preset, None, environment=variables)
+        store, settings, chat = choice.store, choice.settings, resolve_chat(environment=variables)
+        if existing and kind_of_location(store) != "server" and not Path(store).exists():
+            raise InvalidInput(f"no memory at {store!r}: remember something first, or name the folder with --store")
         from langgraph_engram.memory import Memory
 
-        choice, variables = self.choice, self.defaults.variables
-        settings, chat = choice.settings, resolve_chat(environment=variables)
         encoder = variables.get(variable_of("encoder"))
-        return Memory(choice.store, choice.model, settings.preset, encoder=encoder, settings=settings, chat=chat)
+        return Memory(store, choice.model, settings.preset, encoder=encoder, settings=settings, chat=chat)
 
     def open_existing(self) -> "Memory":
         """Open a memory that was written before: a mistyped folder must not look like an empty one."""
-        from langgraph_engram.stores.base import kind_of_location
-
-        store = self.choice.store
-        if kind_of_location(store) != "server" and not Path(store).exists():
-            raise InvalidInput(f"no memory at {store!r}: remember something first, or name the folder with --store")
-        return self.open()
+        return self.open(existing=True)
 
     def pending(self, memory: "Memory") -> "list[PendingTask]":
         """Return what is left to do for the user."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
 
-STANDARD_INPUT = Path("-")
-
 
 @shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def remember(
@@ -65,7 +63,7 @@ def remember(
     from langgraph_engram.formats.files import parse_conversations, read_bytes
 
     given = read_metadata(metadata)
-    is_standard = file == STANDARD_INPUT
+    is_standard = file == Path("-")
     raw, name = (sys.stdin.buffer.read(), "standard input") if is_standard else (read_bytes(str(file)), str(file))
     read = parse_conversations(raw, name, file_format, sample, date_order)
     sessions = read.sessions

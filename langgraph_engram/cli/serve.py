@@ -17,7 +17,6 @@ from langgraph_engram.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from langgraph_engram.server.credentials import Credentials
 
-
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
 GRAPHS = {

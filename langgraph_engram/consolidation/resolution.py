@@ -16,7 +16,7 @@ from langgraph_engram.prompts.decide_update import SYSTEM, UpdateVerdict, Update
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
 from langgraph_engram.segmentation.events import buffers
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import RECORDS, ScopeIndex
 
 NO_VERDICT = "the answer says nothing of them, so nothing changes"
 NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing changes"
@@ -72,7 +72,7 @@ class ClusterResolver:
 def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
     """Return the run's own and the stored records of each set of ids, oldest first; what is gone leaves its cluster."""
     found = ([record for key in ids if (record := own.get(key) or index.records.get(key))] for ids in linked)
-    return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
+    return [tuple(sorted(group, key=RECORDS.sort_key)) for group in found if len(group) > 1]
 
 
 def connected_ids(pairs: Sequence[Pair], most: int) -> list[list[str]]:
@@ -90,12 +90,6 @@ def connected_ids(pairs: Sequence[Pair], most: int) -> list[list[str]]:
         members |= dict.fromkeys(joined, joined)
     distinct = {id(cluster): sorted(cluster) for cluster in members.values() if len(cluster) > 1}
     return sorted(distinct.values())
-
-
-def by_age(record: Record) -> tuple[datetime, str, int, int, str]:
-    """Return the key that sorts records by when they were mentioned, oldest first."""
-    mentioned_at = record.mentioned_at or datetime.min.replace(tzinfo=UTC)
-    return mentioned_at, record.session_id, record.seq, record.part, record.record_id
 
 
 def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]) -> list[Resolution]:

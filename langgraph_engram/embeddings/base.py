@@ -62,11 +62,6 @@ def texts_of_narrative(text: str) -> list[str]:
     return [text] if len(text) < LONG_TEXT else split_sentences(text) or [text]
 
 
-def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
-    """Encode turns, in order, as a store holds them: one unit row a turn."""
-    return encode_items(encoder, [texts_of_turn(turn) for turn in turns])
-
-
 def encode_items(encoder: Encoder, texts_by_item: Sequence[Sequence[str]]) -> Vectors:
     """Encode items, in order, each by the mean of its texts: one unit row an item."""
     if not texts_by_item:

@@ -314,8 +314,7 @@ class Cleanup:
     def _describe_again(self, boundary: Boundary, current: Mapping[str, Event]) -> Boundary:
         later = current[boundary.to_event_id]
         earlier = current.get(boundary.from_event_id or "") or _event_before(later, current.values())
-        first_turns = stored_turns(self.stored.index, later.turn_ids)[:1]
-        return relink_boundary(boundary, earlier, later, first_turns)
+        return relink_boundary(self.stored.index, boundary, earlier, later)
 
     def _restored(self, record: Record, erased: Mapping[str, Record]) -> Record:
         successor_id, seen = record.superseded_by or "", {record.record_id}

@@ -27,7 +27,6 @@ from langgraph_engram.schema import Metadata, Scope
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
 
-
 NAME = "langgraph-engram"
 INSTRUCTIONS = (
     "Long-term memory of one user. Call recall to answer a question from earlier conversations, search for the "

@@ -36,7 +36,7 @@ from langgraph_engram.llm.replies import (
     read_reply,
 )
 from langgraph_engram.results import UsageEntry, count_tokens
-from langgraph_engram.settings import SettingsGroup
+from langgraph_engram.schema import Frozen
 
 NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
 """Keeps JSON out of LangGraph's stream of messages, which people read."""
@@ -50,7 +50,7 @@ MAX_CONNECT_SECONDS = 10.0
 """Seconds to wait for a connection; the answer itself may take `timeout_seconds`."""
 
 
-class ChatSettings(SettingsGroup):
+class ChatSettings(Frozen):
     """How a chat model is called."""
 
     structured_methods: list[Method] = Field(["json_schema", "json_prompt"], min_length=1)

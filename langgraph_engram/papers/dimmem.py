@@ -7,14 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder
-from langgraph_engram.consolidation.resolution import (
-    NO_VERDICT,
-    ClusterBatch,
-    ClusterResolver,
-    Resolution,
-    by_age,
-    clusters_of,
-)
+from langgraph_engram.consolidation.resolution import NO_VERDICT, ClusterBatch, ClusterResolver, Resolution, clusters_of
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
 from langgraph_engram.extraction.records import DIMENSIONS
@@ -30,7 +23,7 @@ from langgraph_engram.retrieval.scoring import Scores, dimension_parts, weighted
 from langgraph_engram.schema import Action, Event, Evidence, Intent, Pair, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, TurnTopic
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
-from langgraph_engram.stores.index import Matches, RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.tokens import words
 
@@ -166,7 +159,7 @@ class PairResolver(ClusterResolver):
         """
         resolutions: list[Resolution] = []
         gone: set[str] = set()
-        for ((older, newer),), answer in sorted(answered, key=lambda pair: [by_age(record) for record in pair[0][0]]):
+        for ((older, newer),), answer in sorted(answered, key=lambda pair: [*map(RECORDS.sort_key, pair[0][0])]):
             verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
             verdict = next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
             if not gone.isdisjoint((older.record_id, newer.record_id)):

@@ -26,8 +26,6 @@ EXHAUSTIVE = Wording(
 """All that is possible, without refusing once retrieval went deep (appendix B.5)."""
 LIGHT = replace(EXHAUSTIVE, concluding=INSUFFICIENT)
 """The strict light answer, where nothing goes deep (appendix B.3)."""
-
-
 KEY_SENTENCES = View("key_sentence", ExtractKeySentences)
 """What is asked of a batch of turns (section 3.1, Level 1)."""
 

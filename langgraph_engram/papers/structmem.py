@@ -23,8 +23,6 @@ from langgraph_engram.temporal.datetimes import format_day
 
 SUMMARIES = "Summaries:"
 OTHERS = "Turns:"
-
-
 FACTS = View("factual", ExtractFacts)
 RELATIONS = View("relational", ExtractRelations)
 """The two views of a batch of turns (section 2.1)."""

@@ -8,7 +8,7 @@ from math import log1p
 import numpy as np
 
 from langgraph_engram.embeddings.base import opening_of
-from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, is_one_of, overlap
+from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, overlap
 from langgraph_engram.schema import Event, Intent, Record
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.text.keywords import proper_names
@@ -167,7 +167,7 @@ def turn_preferences(links: RecordLinks, intent: Intent, question_weight: float)
 
 def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
     """Return which records or turns are of one of these speakers, of shape (n,)."""
-    return is_one_of(index.speaker, [index.code("speaker", name) for name in names])
+    return np.isin(index.speaker, [index.code("speaker", name) for name in names])
 
 
 def log_length(text: str) -> float:

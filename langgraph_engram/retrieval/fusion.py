@@ -54,7 +54,6 @@ JOIN_FACTOR = 0.85
 """Share of a passage's score from which a further record of its turns joins it."""
 EXCHANGE_FACTOR = 0.65
 """Share of a passage's score from which a record of another turn of the exchange joins it."""
-FENCE = "```"
 MISSING = frozenset([-1])
 """The position of a turn that is not there."""
 
@@ -91,7 +90,7 @@ class Fusion:
         """
         places, scores = self._found
         is_code = self.index.records.column(
-            "is_code", lambda record: record.is_chunk and FENCE in record.content, np.bool_
+            "is_code", lambda record: record.is_chunk and "```" in record.content, np.bool_
         )
         order = np.argsort(np.append(is_code, False)[np.minimum(places, len(is_code))], kind="stable")
         places, scores = places[order], scores[order]

@@ -43,7 +43,7 @@ from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.markdown import points_of
-from langgraph_engram.text.questions import answer_type, asks_for_own_state
+from langgraph_engram.text.questions import Told, answer_type, newest_first
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
@@ -53,8 +53,6 @@ COMPARED_TOKENS = 2 * WHOLE_TOKENS
 """Tokens of the passages that are compared with a narrow query."""
 DOUBTFUL_TOKENS = 300
 """Tokens that a search shows where nothing found seems to answer; the best passage in any case."""
-NEAR = 0.5
-"""Share of the relevance of the best passage from which a newer one comes before it."""
 OUTLINE_STOP = 0.08
 """Strength at which an outline ends: what it is of is in many exchanges, the last much weaker than the first."""
 MOST_LINES = 160
@@ -100,7 +98,8 @@ class LightRetriever:
             reach = EXCHANGE_REACH if search.mode == "search" else 0
             pool = _pool(index, fusion.ranked(reach), COMPARED_TOKENS)
             shown = self._answering(fusion, relevance, pool, search, budget)
-            shown = _newest_first(shown, search.intent) if search.mode == "search" else shown
+            if search.mode == "search":
+                shown = newest_first(search.intent.query, search.intent.time, shown, _told_by)
         else:
             pool = list(lines_of(fusion, breadth))
             in_sets = sum(IN_SET in candidate.routes for candidate in pool)
@@ -157,23 +156,12 @@ def _whole(relevance: Relevance, pool: Sequence[Candidate], search: Search) -> l
     return _mostly_within(_unread(lines, search), search.intent) if is_read else lines
 
 
-def _newest_first(shown: list[Evidence], intent: Intent) -> list[Evidence]:
-    """Put before the best passage what its speaker says of themselves later, nearly as relevant, the newest first."""
-    best = shown[0].record if shown else None
-    if not best or intent.time or not asks_for_own_state(intent.query):
-        return shown
-
-    def is_newer(passage: Evidence) -> bool:
-        record = passage.record
-        is_own = record and record.speaker == best.speaker and speaks_of_self(record.content)
-        return bool(is_own) and _day(passage) > _day(shown[0]) and passage.relevance >= NEAR * shown[0].relevance
-
-    newer = sorted(filter(is_newer, shown), key=_day, reverse=True)
-    return list({passage.evidence_id: passage for passage in (*newer, *shown)}.values())
-
-
-def _day(passage: Evidence) -> float:
-    return epoch_seconds(passage.record.mentioned_at if passage.record else None, 0.0)
+def _told_by(passage: Evidence) -> Told:
+    record = passage.record
+    if record is None:
+        return "", 0.0, 0.0, False
+    moment = epoch_seconds(record.mentioned_at, 0.0)
+    return record.speaker, moment, passage.relevance, speaks_of_self(record.content)
 
 
 def _unread(lines: Sequence[Evidence], search: Search) -> list[Evidence]:

@@ -34,8 +34,6 @@ PRIOR_COSINE = 0.1
 """The prior of the cosine of a query with a turn about something else."""
 MAX_SAMPLED = 1000
 """Turns over which the usual cosine of a query is estimated."""
-
-
 S = TypeVar("S", bound=Candidate | Evidence)
 
 

@@ -4,7 +4,7 @@ The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, 
 routes score turns, events and narratives.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -150,14 +150,6 @@ def top_matching(
     return islice(found, limit)
 
 
-def is_one_of(codes: NDArray[np.intp], wanted: Iterable[int]) -> Flags:
-    """Return which of n codes are one of a few."""
-    found = np.zeros(len(codes), dtype=np.bool_)
-    for code in wanted:
-        found |= codes == code
-    return found
-
-
 def dimension_scores(records: RecordIndex, intent: Intent) -> Scores:
     """Score n records by the constraints of a query, in [0, 1] (DimMem Eq. 7); all 0 for a query without any."""
     return weighted_mean(dimension_parts(records, intent, UNKNOWN_CREDIT), len(records))
@@ -172,7 +164,7 @@ def dimension_parts(
     """
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
-        of_type = is_one_of(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
+        of_type = np.isin(records.memory_type, [records.code("memory_type", name) for name in intent.target_types])
         parts.append((TYPE_WEIGHT, of_type.astype(np.float32)))
     if intent.time:
         parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown, mention_counts=mention_counts)))

@@ -13,7 +13,6 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
 from langgraph_engram.prompts.rendering import dated
-from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import Candidate, format_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.schema import LASTING, Evidence, Intent
@@ -110,7 +109,7 @@ def with_lasting(
     if not missing:
         return marked
     fixed = [passage for passage in marked if LASTING in passage.routes]
-    left = budget - sum(count_tokens(passage.text) for passage in (*fixed, *missing))
+    left = budget - sum(map(passage_tokens, (*fixed, *missing)))
     others = fit_budget([passage for passage in marked if passage not in fixed], left)
     return [*(passage for passage in marked if passage in fixed or passage in others), *missing]
 

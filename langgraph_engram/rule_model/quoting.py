@@ -17,7 +17,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.recall import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
-from langgraph_engram.text.questions import asks_for_own_state
+from langgraph_engram.text.questions import Told, newest_first
 from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
@@ -32,8 +32,6 @@ REACH = 2
 """Turns between two sentences of the same person that are quoted together, at most."""
 JOIN_RELEVANCE = 0.05
 """Share of the relevance of the better one that the other has at least."""
-NEAR = 0.5
-"""Share of the relevance of the best quote from which a newer one comes before it."""
 MIN_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
 MAX_SUPERSEDED = 2
@@ -71,11 +69,6 @@ class Quotable:
         return f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
 
     @property
-    def ordinal(self) -> int:
-        """Return the number of that day; 0 where it is not known."""
-        return self.said_at.toordinal() if self.said_at else 0
-
-    @property
     def source(self) -> str:
         """Return who said it and when, as far as that is known."""
         return ", ".join(filter(None, (self.speaker, self.day)))
@@ -99,8 +92,7 @@ def quote(question: AnswerLight | WriteAnswer | ListItems) -> str:
     quotes = list(_choose(sentences, scores))
     if isinstance(question, ListItems):
         quotes += _best_of_others(sentences, scores, quotes)
-    is_own_state = not question.intent.time and asks_for_own_state(question.query)
-    for quoted in _newest_first(quotes) if is_own_state else quotes:
+    for quoted in newest_first(question.query, question.intent.time, quotes, _told_by):
         together = [member for sentence in quoted for member in (sentence, *sentence.earlier)]
         if not lines or max(sentence.relevance for sentence in together) >= MIN_RELEVANCE * best:
             numbers = dict.fromkeys(sentence.number for sentence in together)
@@ -137,18 +129,10 @@ def _best_of_others(
             yield [sentence]
 
 
-def _newest_first(quotes: Sequence[list[Quotable]]) -> list[list[Quotable]]:
-    """Put before the best quote what its speaker says of themselves later, nearly as relevant, the newest first."""
-    newer = [quoted for quoted in quotes[1:] if _is_newer(quotes[0], quoted)]
-    newer.sort(key=lambda quoted: quoted[0].ordinal, reverse=True)
-    return [*newer, *(quoted for quoted in quotes if quoted not in newer)]
-
-
-def _is_newer(best: Sequence[Quotable], quoted: Sequence[Quotable]) -> bool:
-    """Return whether the speaker of the best quote says another of themselves on a later day, nearly as relevant."""
-    relevance, of_best = (max(sentence.relevance for sentence in sentences) for sentences in (quoted, best))
-    own = quoted[0].speaker == best[0].speaker and any(speaks_of_self(sentence.text) for sentence in quoted)
-    return own and quoted[0].ordinal > best[0].ordinal and relevance >= NEAR * of_best
+def _told_by(quoted: Sequence[Quotable]) -> Told:
+    first, relevance = quoted[0], max(sentence.relevance for sentence in quoted)
+    day = first.said_at.toordinal() if first.said_at else 0
+    return first.speaker, day, relevance, any(speaks_of_self(sentence.text) for sentence in quoted)
 
 
 def _is_close_by(sentence: Quotable, other: Quotable) -> bool:

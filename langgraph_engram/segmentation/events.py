@@ -201,11 +201,12 @@ def transitions(index: ScopeIndex, events: Sequence[Event], others: Sequence[Eve
     return [Transition(earlier, later) for earlier, later in found if later and later.event_id not in index.events]
 
 
-def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, first_turns: Sequence[Turn]) -> Boundary:
-    """Return a boundary between other events than before, described by their names and the later one's first turns."""
+def relink_boundary(index: ScopeIndex, boundary: Boundary, earlier: Event | None, later: Event) -> Boundary:
+    """Return a boundary between other events than before, described by their names and the later one's first turn."""
     moved = Transition(earlier, later)
     p_eb = boundary.p_eb if moved.kind == boundary.kind else None
-    return moved.boundary(moved.text(first_turns), p_eb).model_copy(update={"boundary_id": boundary.boundary_id})
+    text = moved.text(stored_turns(index, later.turn_ids)[:1])
+    return moved.boundary(text, p_eb).model_copy(update={"boundary_id": boundary.boundary_id})
 
 
 def previous_event(index: ScopeIndex, events: Sequence[Event], others: Sequence[Event] = ()) -> Event | None:
@@ -357,5 +358,4 @@ def _relinked(
     if not _is_moved(boundary, before):
         return boundary
     earlier, later = before[boundary.to_event_id], events[boundary.to_event_id]
-    first_turns = stored_turns(index, later.turn_ids)[:1]
-    return relink_boundary(boundary, earlier or previous_event(index, [later]), later, first_turns)
+    return relink_boundary(index, boundary, earlier or previous_event(index, [later]), later)

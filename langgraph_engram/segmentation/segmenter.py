@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Encoder, Vectors, encode_turns
+from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items, texts_of_turn
 from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds, sigmoid
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
@@ -190,7 +190,7 @@ class BoundaryDetector:
         if len(turns) < 2:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
         cues = [read_cues(turn.said) for turn in turns]
-        features = boundary_features(cues, encode_turns(self.encoder, turns))
+        features = boundary_features(cues, encode_items(self.encoder, list(map(texts_of_turn, turns))))
         weight = coherence_weight(features)
         coherence_alone = log_odds(shipped_regression(COHERENCE_WEIGHTS_FILE).probability(features), CLIP)
         probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)

@@ -40,8 +40,6 @@ MCP = build_mcp_server(factory.memory, scope_of_caller if CREDENTIALS.configured
 MCP.streamable_http_app(json_response=True, stateless_http=True, transport_security=NO_HOST_CHECK)
 MCP_ENDPOINT = StreamableHTTPASGIApp(MCP.session_manager)
 
-
-BLOCKED_ROUTES = ("/internal", "/deploy")
 PRIVATE_NETWORK = b"access-control-request-private-network"
 """Newer Starlette refuses a preflight with this header, which LangGraph means to allow. `auth` checks the origin."""
 
@@ -55,7 +53,7 @@ class RouteGuardMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or block it."""
         path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", "")))
-        if scope["type"] == "http" and any(path == route or path.startswith(f"{route}/") for route in BLOCKED_ROUTES):
+        if scope["type"] == "http" and f"{path}/".startswith(("/internal/", "/deploy/")):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
         if scope.get("method") == "OPTIONS":

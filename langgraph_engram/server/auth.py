@@ -22,7 +22,6 @@ from langgraph_engram.server.served_graphs import problem_of_run
 OWNER = "owner"
 SYSTEM = {"created_by": "system"}
 """The metadata of each graph's default assistant, which everybody may use."""
-WRITE_ACTIONS = ("create", "update", "create_run")
 NO_TOKEN = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
 WRONG_TOKEN = "this token is not known here, or no longer valid: ask who runs the server for another"
 KNOWN_IN_PART = "nothing but the name {!r} is known of who scheduled this run: schedule it again, with a token"
@@ -126,7 +125,7 @@ def _restrict_to_owner(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Ha
     principal = _principal(ctx)
     if principal is None:
         return not CREDENTIALS.configured
-    if ctx.action in WRITE_ACTIONS:
+    if ctx.action in ("create", "update", "create_run"):
         metadata = value.get("metadata")
         if metadata is None:
             metadata = value["metadata"] = {}

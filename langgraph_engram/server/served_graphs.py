@@ -13,7 +13,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 from uuid import UUID, uuid5
 
 from langchain_core.runnables import RunnableConfig
@@ -26,13 +26,11 @@ from typing_extensions import TypedDict
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidInput, InvalidSetting, NotAllowed, problems_in
-from langgraph_engram.graphs.checkpoints import checkpointed_types
+from langgraph_engram.graphs.checkpoints import Graph, checkpointed_types
 from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of, resolve_sent
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import ServedRecallRequest, ServedRememberRequest
 from langgraph_engram.stores.base import Store
-
-Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 class ServedWriteInput(TypedDict):

@@ -4,14 +4,20 @@ Question answering starts from the expected answer type (Li and Roth 2002, "Lear
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias, TypeVar
 
 from langgraph_engram.text.sentences import QUESTION_MARKS, ends_asking
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems, words
 
+T = TypeVar("T")
+Told: TypeAlias = tuple[str, float, float, bool]
+"""Who tells something, when, how relevant it is, and whether it is of themselves."""
+NEAR = 0.5
+"""Share of the relevance of the best from which something newer comes before it."""
 AnswerType = Literal[
     "time", "clock_time", "weekday", "duration", "number", "age",
     "place", "person", "name", "reason", "yes_no", "advice", "content",
@@ -106,9 +112,21 @@ def asks_for_earlier_state(query: str) -> bool:
     return PAST_STATE.search(query) is not None
 
 
-def asks_for_own_state(query: str) -> bool:
-    """Return whether people ask of themselves what holds now: of nothing earlier, and no order."""
-    return speaks_of_self(query) and not (asks_for_earlier_state(query) or ORDER.search(query))
+def newest_first(query: str, time: object, found: Sequence[T], told_by: Callable[[T], Told]) -> list[T]:
+    """Put before the best of what was found what its speaker tells later, nearly as relevant, the newest first.
+
+    That is where people ask of themselves what holds now: of nothing earlier, of no time, and for no order.
+    """
+    if not found or time or not speaks_of_self(query) or asks_for_earlier_state(query) or ORDER.search(query):
+        return list(found)
+    speaker, day, relevance, _ = told_by(found[0])
+
+    def is_newer(item: T) -> bool:
+        who, when, share, of_self = told_by(item)
+        return of_self and who == speaker and when > day and share >= NEAR * relevance
+
+    newer = sorted(filter(is_newer, found), key=lambda item: told_by(item)[1], reverse=True)
+    return [*newer, *(item for item in found if item not in newer)]
 
 
 def asks_for_assistant(query: str) -> bool:

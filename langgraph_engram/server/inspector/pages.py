@@ -39,7 +39,6 @@ from langgraph_engram.server.inspector.visit import (
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
 
-UNKNOWN_TOKEN = "This token is not known, or no longer valid."
 MODES = {"recall": "Answer", "search": "Evidence only"}
 PAGE_TURNS = 100
 SELECTING = {**MODES, "select": "What bears on a message"}
@@ -202,7 +201,7 @@ def sign_in(visit: Visit) -> Response:
     """Let the browser keep a token that is known, and show the timeline."""
     token = visit.sent("token").strip()
     if visit.credentials.principal(token) is None:
-        return visit.page("sign_in.html", 401, problem=UNKNOWN_TOKEN)
+        return visit.page("sign_in.html", 401, problem="This token is not known, or no longer valid.")
     response = Response(status_code=303, headers={"location": visit.base})
     visit.set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
     return response

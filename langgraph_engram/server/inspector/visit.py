@@ -33,7 +33,6 @@ CITATION = re.compile(r"(\[\d{1,3}\])")
 TOKEN_COOKIE = "engram_token"
 """Holds the token of who signed in; sent to these pages alone, and hidden from scripts."""
 FORM_COOKIE = "engram_form"
-FORM_FIELD = "form_token"
 MAX_FORM = 1_000_000
 OWN_SITE = ("same-origin", "none")
 """What browsers send as `Sec-Fetch-Site` for a form of this very page, or one sent by hand."""
@@ -164,7 +163,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def is_own_form(request: Request, form: Mapping[str, str]) -> bool:
     """Return whether a form was sent by one of our pages, not by another site's."""
-    kept, sent = request.cookies.get(FORM_COOKIE, ""), form.get(FORM_FIELD, "")
+    kept, sent = request.cookies.get(FORM_COOKIE, ""), form.get("form_token", "")
     headers = request.headers
     hosts = (headers.get("host"), headers.get("x-forwarded-host"))  # no page of another site can send the second
     own = "origin" not in headers or headers["origin"].partition("://")[2] in hosts
