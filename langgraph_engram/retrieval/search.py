@@ -141,9 +141,10 @@ def distinct_statements(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def _shows(passage: Evidence, statement: Evidence) -> bool:
-    """Return whether a passage quotes a statement, as its own or beside others."""
+    """Return whether a passage quotes a statement, as its own, which may be cut to a line, or beside others."""
     record = statement.record
-    return record is not None and own_words(record.content, record.speaker) in passage.text
+    is_quoted = record is not None and own_words(record.content, record.speaker) in passage.text
+    return is_quoted or passage.evidence_id == statement.evidence_id
 
 
 def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:

@@ -57,9 +57,10 @@ def test_what_lasts_is_shown_once(passage, record):
     assert [kept.evidence_id for kept in distinct_statements(found)] == ["a", "c", "d"]
 
 
-def test_what_was_found_stays_in_its_place(shown, sources, passage):
-    """It is marked with the route, and not shown again."""
-    found = passage("other", "8 May 2023, Ana: Hello! Always give sources.", routes={"lexical": 0.5})
+@pytest.mark.parametrize(("name", "text"), [("other", "Ana: Hello! Always give sources."), ("r0", "Ana: Always …")])
+def test_what_was_found_stays_in_its_place(shown, sources, passage, name, text):
+    """It is marked with the route, and not shown again, though it is cut to a line."""
+    found = passage(name, f"8 May 2023, {text}", routes={"lexical": 0.5})
 
     (marked,) = shown("sources", found)
 
