@@ -19,7 +19,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, forma
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 TAG = re.compile(
     r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>|"
@@ -45,7 +45,7 @@ MOST_CHARACTERS = 600
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
-SHORT_ID = 8
+ID_SIZE = 8
 """Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""

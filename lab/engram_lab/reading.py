@@ -46,7 +46,7 @@ from langgraph_engram.retrieval.passages import Candidate, format_passage, turn_
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 QUESTIONS = 60
 TURN_TOKENS = 1000

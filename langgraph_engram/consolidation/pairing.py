@@ -25,7 +25,7 @@ from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.words import content_stems, words
 
 DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"

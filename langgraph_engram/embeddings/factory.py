@@ -26,8 +26,6 @@ SIZE_ATTRIBUTES = ("dimensions", "output_dimensionality", "size")
 """Attributes that may hold a chosen number of dimensions: another number is another vector space."""
 MAX_REASON = 300
 """Characters of an error of a service that are kept."""
-PROBE = "dimensions"
-"""A text encoded only to learn how many dimensions there are."""
 
 
 def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> CachingEncoder:
@@ -129,7 +127,9 @@ class LangChainEncoder:
             EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
                 numbers.
         """
-        return self._embed(list(texts)) if texts else self._embed([PROBE])[:0]
+        return (
+            self._embed(list(texts)) if texts else self._embed(["dimensions"])[:0]
+        )  # only to learn how many there are
 
     def _embed(self, texts: list[str]) -> Vectors:
         try:

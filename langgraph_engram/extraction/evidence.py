@@ -22,7 +22,7 @@ from langgraph_engram.temporal.find import TimeMention, find_times, resolve_time
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import affirmed, speaks_of_self
-from langgraph_engram.text.tokens import NUMBER, content_stems, numbers_in, plain_number, spelled_numbers, stem, words
+from langgraph_engram.text.words import NUMBER, content_stems, numbers_in, plain_number, spelled_numbers, stem, words
 
 MIN_SAID = 0.5
 """Share of a record's content stems that must have been said in its event."""

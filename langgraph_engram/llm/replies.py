@@ -42,7 +42,6 @@ END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|t
 """The end of a reasoning block whose opening tag the server's chat template has swallowed."""
 JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
 QUOTED = re.compile(r'"(?:\\.|[^"\\])*"', re.S)
-TOKEN_LIMIT_REASONS = {"length", "max_tokens"}
 MAX_REASON = 300
 """Characters of a server's message that are kept. Some servers send the whole prompt back."""
 TOO_LONG = re.compile(
@@ -51,9 +50,6 @@ TOO_LONG = re.compile(
 NO_QUOTA = "insufficient_quota"
 NOT_IMPLEMENTED = 501
 """The status of what a chat model cannot send."""
-SHARED_STATUSES = {401, 402, 403, 404}
-TIMEOUT_STATUSES = {408, 504}
-TIMEOUTS = (ModelTimeoutError, httpx.TimeoutException, TimeoutError)
 CONNECTION_ERRORS = (ModelAPIError, ModelConnectionError, httpx.TransportError, OSError)
 MALFORMED_REPLIES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Errors that chat models raise when the reply is no chat completion: a web page, or an error with status 200."""
@@ -124,7 +120,7 @@ def read_reply(message: AIMessage) -> Reply:
     text = strip_reasoning(str(message.text))
     return Reply(
         text=text.encode("utf-8", "replace").decode(),  # a lone surrogate cannot be stored, nor sent back for repair
-        cut_off=str(finish).lower() in TOKEN_LIMIT_REASONS,
+        cut_off=str(finish).lower() in {"length", "max_tokens"},
         declined=bool(message.additional_kwargs.get("refusal")),
     )
 
@@ -223,7 +219,7 @@ def failure_of(error: BaseException) -> RequestFailure | None:
     kind = _kind(error, status, reason)
     if kind is None:
         return None
-    affects_all = kind == "unreachable" or status in SHARED_STATUSES or NO_QUOTA in reason
+    affects_all = kind == "unreachable" or status in {401, 402, 403, 404} or NO_QUOTA in reason
     reason += _root_cause(error)
     shown = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}..."
     return RequestFailure(kind, shown, status, affects_all)
@@ -248,7 +244,7 @@ def _kind(error: BaseException, status: int | None, reason: str) -> FailureKind 
         return "too_long"
     if isinstance(error, ModelRateLimitError) or status == 429:
         return "refused" if NO_QUOTA in reason else "rate_limited"
-    if isinstance(error, TIMEOUTS) or status in TIMEOUT_STATUSES:
+    if isinstance(error, ModelTimeoutError | httpx.TimeoutException | TimeoutError) or status in {408, 504}:
         return "timeout"
     if isinstance(error, CONNECTION_ERRORS) or (status and status >= 500 and status != NOT_IMPLEMENTED):
         return "unreachable"

@@ -25,10 +25,8 @@ from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, Tu
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
-CAUSES = ("reason", "purpose")
-"""The dimensions that tell why."""
 ONE_REPLACED = "something else takes the place of one of them"
 INTENT_RULES = f"""{SYSTEM}
 Word the anchor for retrieval: it keeps the time, place, quantity and order that the question names, and says \
@@ -57,7 +55,7 @@ REASONED = Wording(
 def records_view(settings: DimMemSettings) -> View:
     """Ask for records without relations (section 3.2), of the dimensions that the settings leave (section 4.3)."""
     named = DIMENSIONS if settings.dimensions else ()
-    dimensions = [name for name in named if settings.causal or name not in CAUSES]
+    dimensions = [name for name in named if settings.causal or name not in ("reason", "purpose")]
     question = ExtractLasting if settings.extractor == "selective" else ExtractRecords
     return View("dimensional", question, dimensions)
 

@@ -23,7 +23,7 @@ from langgraph_engram.schema import Event, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 
 class Ranker(Protocol):

@@ -45,7 +45,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.markdown import points_of
 from langgraph_engram.text.questions import Told, answer_type, newest_first
 from langgraph_engram.text.statements import speaks_of_self
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""

@@ -14,7 +14,7 @@ from langgraph_engram.text.markdown import MAX_OPENING
 from langgraph_engram.text.questions import read_cues
 from langgraph_engram.text.sentences import pieces_of
 from langgraph_engram.text.statements import own_words, shows_image
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 ELLIPSIS = " … "
 """Separates the records of a passage between which something else was said."""

@@ -18,7 +18,7 @@ from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.statements import own_words
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 MAX_NEAR = 3
 """Statements other than instructions among what bears on a query, at most."""

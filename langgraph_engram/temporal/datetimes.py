@@ -24,7 +24,6 @@ Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 ONE_DAY = timedelta(days=1)
 SATURDAY = 5
 DAYS_OF_A_WEEK = 7
-MONTHS_OF_A_YEAR = 12
 YEARS_TO_A_LEAP_DAY = 4
 THIRDS = 3
 MONTHS_OF: dict[Granularity, int] = {"season": 3, "year": 12}
