@@ -68,7 +68,6 @@ MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
 NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
-EXPLANATION = "engram doctor found its results damaged"
 
 
 @dataclass
@@ -186,7 +185,9 @@ class Draft:
         """Remove an item."""
         self._removed[kind.name].add(kind.id_of(item))
 
-    def enqueue(self, step: str, turn_ids: Iterable[str], explanation: str = EXPLANATION) -> None:
+    def enqueue(
+        self, step: str, turn_ids: Iterable[str], explanation: str = "engram doctor found its results damaged"
+    ) -> None:
         """Note a step to be done again for turns, as far as they are stored."""
         self._steps[step, explanation].update(turn_id for turn_id in turn_ids if turn_id in self._index.turns)
 

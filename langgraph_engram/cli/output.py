@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-MIN_WIDTH = 20
 SHORT_CELL = 16
 """Characters of words, such as a time, that stand beside other cells."""
 ITEMS = {"turns": "turn", "events": "event", "records": "record", "syntheses": "synthesis", "decisions": "decision"}
 """The counts that receipts have in common, and what each one is of."""
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
-SHOWN_EVIDENCE = 5
 MISSING_CHARACTERS = 200
 """Characters shown of what is missing; `--json` has it whole."""
 
@@ -48,7 +46,7 @@ def one_line(text: str) -> str:
 def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
     """Print text: wrapped on a terminal under its indent, and further lines under `hang` more; unbroken in a pipe."""
     console = Console(highlight=False)
-    width = max(console.width - indent - hang, MIN_WIDTH)
+    width = max(console.width - indent - hang, 20)
     for line in _printable(text).split("\n"):
         parts = Text(line, style).wrap(console, width) if console.is_terminal and line else [Text(line, style)]
         for index, part in enumerate(parts):
@@ -229,4 +227,4 @@ def _shown_evidence(recollection: "Recollection") -> "list[tuple[int, Evidence]]
     if recollection.verdict == "absent" or recollection.quoted:
         return []
     numbers = cited_numbers(recollection.answer)
-    return [(number, evidence) for number, evidence in numbered if number in numbers] or numbered[:SHOWN_EVIDENCE]
+    return [(number, evidence) for number, evidence in numbered if number in numbers] or numbered[:5]

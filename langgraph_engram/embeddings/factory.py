@@ -20,10 +20,6 @@ from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
 NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
-MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
-"""Attributes that may hold the name of the model, the likeliest first."""
-SIZE_ATTRIBUTES = ("dimensions", "output_dimensionality", "size")
-"""Attributes that may hold a chosen number of dimensions: another number is another vector space."""
 MAX_REASON = 300
 """Characters of an error of a service that are kept."""
 
@@ -156,8 +152,8 @@ class LangChainEncoder:
 
 def name_of(embeddings: Embeddings) -> str:
     """Return the name of an embeddings' vector space: its class, its model and the dimensions chosen for it."""
-    names = [getattr(embeddings, attribute, None) for attribute in MODEL_ATTRIBUTES]
-    sizes = [getattr(embeddings, attribute, None) for attribute in SIZE_ATTRIBUTES]
+    names = [getattr(embeddings, attribute, None) for attribute in ("model", "model_name", "model_id", "deployment")]
+    sizes = [getattr(embeddings, attribute, None) for attribute in ("dimensions", "output_dimensionality", "size")]
     model = next((name for name in names if isinstance(name, str) and name), "")
     size = next((str(size) for size in sizes if isinstance(size, int)), "")
     return ":".join(part for part in (type(embeddings).__name__, model, size) if part)

@@ -27,7 +27,6 @@ from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIn
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.words import words
 
-ONE_REPLACED = "something else takes the place of one of them"
 INTENT_RULES = f"""{SYSTEM}
 Word the anchor for retrieval: it keeps the time, place, quantity and order that the question names, and says \
 "the user" for "I", "me" and "my".
@@ -161,7 +160,9 @@ class PairResolver(ClusterResolver):
             verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
             verdict = next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
             if not gone.isdisjoint((older.record_id, newer.record_id)):
-                resolutions.append(Resolution((older, newer), "KEEP_BOTH", ONE_REPLACED))
+                resolutions.append(
+                    Resolution((older, newer), "KEEP_BOTH", "something else takes the place of one of them")
+                )
                 continue
             action: Action = "SUPERSEDE" if verdict.action == "CONFLICT" else verdict.action
             leaving: dict[Action, set[str]] = {
