@@ -62,8 +62,6 @@ DEFECTS = {
     "approval without a run": ("the checkpoints of the run that waits are gone", "`retry` does its steps"),
 }
 """What is wrong, and what mends it, by check; nothing mends what only a person can judge."""
-UNREADABLE = frozenset({"row without a scope", "row without a kind"})
-"""What keeps a store from naming its scopes."""
 MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
 NEAR = 20
@@ -93,7 +91,8 @@ class Doctor:
         if self.checkpointer and (damaged := damaged_files(self.checkpointer)):
             self.checkpointer = None
             self._add("damaged database", damaged)
-        scopes = [] if any(finding.check in UNREADABLE for finding in self.findings) else self.store.scopes()
+        nameless = {"row without a scope", "row without a kind"} & {finding.check for finding in self.findings}
+        scopes = [] if nameless else self.store.scopes()
         for scope in scopes:
             try:
                 self._examine(scope, mends_links)

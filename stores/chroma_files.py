@@ -38,8 +38,6 @@ HEADER = struct.Struct("<iQQQQ")
 HEADER_BYTES = 100
 """How long the header is."""
 INDEX_HEADER = "header.bin"
-LENGTH_BYTES = 4
-"""Bytes in which an index keeps the length of a vector, beside its slots."""
 
 WITHOUT_INDEX = ".engram.without-index"
 """The file that says that vectors of memories were lost with an index."""
@@ -126,7 +124,7 @@ def blank_free_slots(header: Path) -> None:
 def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int, int]]:
     """Yield the files that hold the slots of a vector index: how many, how many taken, and the bytes of each."""
     version, _, slots, taken, slot_bytes = HEADER.unpack(start[: HEADER.size].ljust(HEADER.size, b"\0"))
-    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
+    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", 4)):
         path = header.with_name(name)
         if version == 1 and path.exists():
             yield path, slots, taken, size

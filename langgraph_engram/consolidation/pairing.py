@@ -31,8 +31,6 @@ DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"
 WISH_COSINE = 0.6
 """Minimum cosine of a pair of wishes of one kind, whatever their keywords."""
-WISHES = ("instruction", "preference")
-"""Kinds of what lasts of which a later one on the same matter takes the place of an earlier one."""
 TYPES = ("fact", "episodic", "profile", None)
 
 ONE_TURN = "said in one turn"
@@ -302,8 +300,8 @@ def _wish_terms(record: Record) -> list[str]:
 
 
 def wish_in(record: Record) -> str:
-    """Return the kind of wish that a record is; empty if it is none."""
-    return record.lasting if record.lasting in WISHES else ""
+    """Return the kind of wish that a record is, of which a later one takes the place of an earlier; empty for none."""
+    return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
 def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:

