@@ -18,9 +18,7 @@ from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
-NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
-MAX_REASON = 300
 """Characters of an error of a service that are kept."""
 
 
@@ -72,7 +70,7 @@ def _open_named(name: str | Path) -> Encoder:
 def _openai_embeddings(model: str) -> Embeddings:
     """Build embeddings of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if base_url else "")
+    key = os.environ.get("OPENAI_API_KEY") or ("not-needed" if base_url else "")
     if not key:
         raise EncoderUnavailable(
             f"no key for the encoder 'openai:{model}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
@@ -131,7 +129,7 @@ class LangChainEncoder:
         try:
             lists = self._embeddings.embed_documents(texts)
         except Exception as error:  # each service has errors of its own
-            reason = " ".join(str(error).split())[:MAX_REASON]
+            reason = " ".join(str(error).split())[:300]
             raise self._unavailable(f"gave no vectors: {type(error).__name__}: {reason}") from error
         dimensions = {len(vector) for vector in lists}
         if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
