@@ -62,13 +62,10 @@ DEFECTS = {
     "approval without a run": ("the checkpoints of the run that waits are gone", "`retry` does its steps"),
 }
 """What is wrong, and what mends it, by check; nothing mends what only a person can judge."""
-UNREADABLE = frozenset({"row without a scope", "row without a kind"})
-"""What keeps a store from naming its scopes."""
 MAX_ROUNDS = 5
 """How often a scope is examined again after repairs."""
 NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
-EXPLANATION = "engram doctor found its results damaged"
 
 
 @dataclass
@@ -94,7 +91,8 @@ class Doctor:
         if self.checkpointer and (damaged := damaged_files(self.checkpointer)):
             self.checkpointer = None
             self._add("damaged database", damaged)
-        scopes = [] if any(finding.check in UNREADABLE for finding in self.findings) else self.store.scopes()
+        nameless = {"row without a scope", "row without a kind"} & {finding.check for finding in self.findings}
+        scopes = [] if nameless else self.store.scopes()
         for scope in scopes:
             try:
                 self._examine(scope, mends_links)
@@ -186,7 +184,9 @@ class Draft:
         """Remove an item."""
         self._removed[kind.name].add(kind.id_of(item))
 
-    def enqueue(self, step: str, turn_ids: Iterable[str], explanation: str = EXPLANATION) -> None:
+    def enqueue(
+        self, step: str, turn_ids: Iterable[str], explanation: str = "engram doctor found its results damaged"
+    ) -> None:
         """Note a step to be done again for turns, as far as they are stored."""
         self._steps[step, explanation].update(turn_id for turn_id in turn_ids if turn_id in self._index.turns)
 

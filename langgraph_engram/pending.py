@@ -72,7 +72,7 @@ def turns_of(tasks: Iterable[PendingTask], index: ScopeIndex) -> list[Turn]:
     return stored_turns(index, (turn_id for task in tasks for turn_id in task.turn_ids))
 
 
-def tasks_of_retry(pending: Sequence[PendingTask], turn_ids: set[str], index: ScopeIndex) -> list[PendingTask]:
+def retried_tasks(pending: Sequence[PendingTask], turn_ids: set[str], index: ScopeIndex) -> list[PendingTask]:
     """Return the tasks that a retry of turns does, without the turns that are gone."""
     about = [task for task in tasks_to_do(pending) if turn_ids.issuperset(task.turn_ids)]
     left = [(task, [turn_id for turn_id in task.turn_ids if turn_id in index.turns]) for task in about]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from math import inf
 
-from langgraph_engram.prompts.rendering import SHORT_ID, clipped, dated, quoted
+from langgraph_engram.prompts.rendering import ID_SIZE, clipped, dated, quoted
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, Profile
 from langgraph_engram.schema import Lasting, Record
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
@@ -83,4 +83,4 @@ def _line(record: Record, characters: int, now: datetime) -> str:
     shown = clipped(" ".join(own_words(record.content, record.speaker).split()), characters)
     is_past = record.lasting == "commitment" and epoch_seconds(record.event_end, inf) < now.timestamp()
     mark = "(past) " if is_past else ""
-    return f"- {dated(f'(id {record.record_id[:SHORT_ID]}) {mark}{quoted(shown)}', record.mentioned_at)}"
+    return f"- {dated(f'(id {record.record_id[:ID_SIZE]}) {mark}{quoted(shown)}', record.mentioned_at)}"

@@ -11,16 +11,7 @@ from uuid import uuid4
 
 from langgraph_engram.errors import EngramError, InvalidInput, InvalidMessages, MissingUser
 from langgraph_engram.filters import Filters, check_filters, check_limit, check_metadata
-from langgraph_engram.formats.messages import (
-    EARLIEST_YEAR,
-    LATEST_YEAR,
-    Session,
-    check_text,
-    read_moment,
-    read_until,
-    shown,
-    to_messages,
-)
+from langgraph_engram.formats.messages import YEARS, Session, check_text, read_moment, read_until, shown, to_messages
 from langgraph_engram.schema import Branches, Metadata, Scope
 from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.state import Message, RecallRequest, RememberRequest, Thread
@@ -172,6 +163,6 @@ def _check_moment(name: str, moment: object, read: Callable[[object], datetime |
         with suppress(InvalidMessages):
             return read(moment)
     raise InvalidInput(
-        f"{name} is {shown(moment)}: pass a datetime or ISO 8601 text of the years {EARLIEST_YEAR} to {LATEST_YEAR}, "
+        f"{name} is {shown(moment)}: pass a datetime or ISO 8601 text of the years {YEARS[0]} to {YEARS[-1]}, "
         f"or leave it out"
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager, CallbackManager, Callbacks
 from langchain_core.documents import Document
@@ -17,12 +17,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
 from langsmith import tracing_context
 
+from langgraph_engram.asynchronous import Arguments, Result
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.results import Recollection, Usage
 from langgraph_engram.schema import Evidence, Scope
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 TAG = "engram"
 SCOPE_KEY = "engram_scope"

@@ -9,14 +9,7 @@ from dataclasses import dataclass, field
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.write_answer import AnswerForm
-from langgraph_engram.retrieval.pool import (
-    final_answer,
-    is_unknown,
-    light_passages,
-    merge_pools,
-    rests_on_evidence,
-    with_citations,
-)
+from langgraph_engram.retrieval.pool import cited_answer, is_unknown, light_passages, merge_pools, rests_on_evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 
@@ -39,8 +32,7 @@ class JudgeSufficiency:
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
         form = self.form.styled(request.answer_style)
         asked = self.model.ask(AnswerLight(request.query, state["intent"], tuple(pool), request.now, form, earlier))
-        words, may_go_on = final_answer(asked.answer or "")
-        light = with_citations(words, pool)
+        light, may_go_on = cited_answer(asked.answer or "", pool)
         is_known = bool(light) and not is_unknown(light)
         sufficient = is_known if self.form.shows_earlier else rests_on_evidence(light)
         return {

@@ -10,13 +10,7 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.consolidation.merging import (
-    MAX_ATTEMPTS,
-    AppliedDecisions,
-    apply_decisions,
-    missed_ids,
-    undecided_tasks,
-)
+from langgraph_engram.consolidation.merging import MAX_ATTEMPTS, Applied, apply_decisions, missed_ids, undecided_tasks
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.pending import (
     UNFINISHED,
@@ -78,7 +72,7 @@ class Persist:
     def _changes(
         self,
         state: WriteState,
-        applied: AppliedDecisions,
+        applied: Applied,
         left: Sequence[PendingTask],
         index: ScopeIndex,
         pending: Sequence[PendingTask],
@@ -123,5 +117,5 @@ def _may_decide_anew(state: WriteState, index: ScopeIndex) -> bool:
     return state["attempts"] < MAX_ATTEMPTS and not is_asked and not _is_half_written(state, index)
 
 
-def _written(applied: AppliedDecisions, left: list[PendingTask]) -> WriteState:
+def _written(applied: Applied, left: list[PendingTask]) -> WriteState:
     return {"records": applied.records, "decisions": applied.decisions, "failures": left, "is_overtaken": False}

@@ -13,14 +13,7 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import requests_by_session, turns_of_run
-from langgraph_engram.pending import (
-    RECEIVE,
-    UNFINISHED,
-    pending_tasks_for,
-    taken_over,
-    tasks_of_retry,
-    turns_to_extract,
-)
+from langgraph_engram.pending import RECEIVE, UNFINISHED, pending_tasks_for, retried_tasks, taken_over, turns_to_extract
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, Scope, make_id
 from langgraph_engram.screening import screen
@@ -77,7 +70,7 @@ class Receive:
         if any(turn_id not in index.turns for turn_id in wanted):
             self.store.drop_index(scope)  # a process killed in a commit may have stored them under no new revision
             index = self.store.index(scope)
-        tasks = tasks_of_retry(self.store.pending_tasks(scope), wanted, index)
+        tasks = retried_tasks(self.store.pending_tasks(scope), wanted, index)
         turns = [turn for turn in turns_to_extract(tasks, index) if turn.session_id == session_id]
         return {"tasks": tasks, "turns": turns, "stored_turns": 0, "known_turns": 0, "followed": []}
 

@@ -16,7 +16,7 @@ from langgraph_engram.results import total
 from langgraph_engram.retrieval.pool import rests_on_evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 UNCHANGED = "searching further did not change the answer"
 

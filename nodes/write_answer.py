@@ -11,14 +11,7 @@ from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
-from langgraph_engram.retrieval.pool import (
-    answer_from,
-    final_answer,
-    light_passages,
-    merge_pools,
-    read_items,
-    with_citations,
-)
+from langgraph_engram.retrieval.pool import answer_from, cited_answer, light_passages, merge_pools, read_items
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole
@@ -95,5 +88,5 @@ class WriteAnswerStep:
 
 
 def _plain(reply: str, shown: Sequence[Evidence], pool: list[Evidence]) -> ReadState:
-    words, may_go_on = final_answer(reply)
-    return {"answer": with_citations(words, shown) or UNKNOWN, "may_go_on": may_go_on, "pool": pool}
+    answer, may_go_on = cited_answer(reply, shown)
+    return {"answer": answer or UNKNOWN, "may_go_on": may_go_on, "pool": pool}

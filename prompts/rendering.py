@@ -19,7 +19,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, forma
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 TAG = re.compile(
     r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>|"
@@ -45,7 +45,7 @@ MOST_CHARACTERS = 600
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
-SHORT_ID = 8
+ID_SIZE = 8
 """Characters of an id that a model is shown. Ids are random in them, so few collide within one user's memory."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""
@@ -110,7 +110,9 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
             text = passage.text.removeprefix(dated("", record.mentioned_at))
         else:
             text = record.content
-        yield position, record.mentioned_at, _as_written(text) if record.is_chunk else plain(text)
+        # Of the lines of a chunk, none but the first stands where a line of the prompt begins.
+        shown = "\n    ".join(as_data(text).splitlines()) if record.is_chunk else plain(text)
+        yield position, record.mentioned_at, shown
     else:
         first = next(iter(passage.turns), None)
         moment, session, seq = (first.said_at, first.session_id, first.seq) if first else (passage.noted_at, "", 0)
@@ -165,11 +167,6 @@ def one_line(text: str) -> str:
 def speaker_name(name: str) -> str:
     """Quote the name that a line begins with: it ends at the line's first colon, and looks like no heading."""
     return re.sub(r"\s*[:\ufe55\uff1a]\s*", "-", plain(name)).strip("-= ")
-
-
-def _as_written(text: str) -> str:
-    """Quote text with its lines; none but the first stands where a line of the prompt begins."""
-    return "\n    ".join(as_data(text).splitlines())
 
 
 def without_tags(text: str) -> str:
@@ -256,14 +253,10 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str], *, small_t
         if is_small_talk(text, others):
             yield Sentence(turn, text, number=int(small_talk), is_small_talk=True)
             continue
-        yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
+        is_short = not ends_asking(text) and len(content_stems(text)) <= SHORT_REPLY_STEMS
+        yield Sentence(turn, text, number=1, answers=asked if is_short else None)
         asked = None
     yield from (Sentence(turn, caption, number=1, image=True) for caption in turn.captions if caption.strip())
-
-
-def is_short_reply(sentence: str) -> bool:
-    """Return whether a sentence is too short to stand without the question it answers."""
-    return not ends_asking(sentence) and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, day_headings, inside, plain, speaker_name
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 MOST_WORDS = 140
 """Words of a narrative at most, by default; StructMem asks for 200 to 350."""

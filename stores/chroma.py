@@ -175,7 +175,7 @@ class ChromaStore:
     def contains_text(self, text: str) -> bool:
         """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
         with self._held():
-            return self._rows.contains_text(text)
+            return bool(self._rows.memories.get(where_document={"$contains": text}, limit=1, include=[])["ids"])
 
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what an embedded store's files hold of a scope's removed rows, and return these files."""

@@ -38,13 +38,7 @@ HEADER = struct.Struct("<iQQQQ")
 HEADER_BYTES = 100
 """How long the header is."""
 INDEX_HEADER = "header.bin"
-LENGTH_BYTES = 4
-"""Bytes in which an index keeps the length of a vector, beside its slots."""
 
-INDEX_LIST = "index_metadata.pickle"
-"""The file of a vector index that lists its rows."""
-PICKLE_END = b"."
-"""How such a file ends."""
 WITHOUT_INDEX = ".engram.without-index"
 """The file that says that vectors of memories were lost with an index."""
 INDEXES = """
@@ -130,7 +124,7 @@ def blank_free_slots(header: Path) -> None:
 def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int, int]]:
     """Yield the files that hold the slots of a vector index: how many, how many taken, and the bytes of each."""
     version, _, slots, taken, slot_bytes = HEADER.unpack(start[: HEADER.size].ljust(HEADER.size, b"\0"))
-    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
+    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", 4)):
         path = header.with_name(name)
         if version == 1 and path.exists():
             yield path, slots, taken, size
@@ -144,7 +138,7 @@ def discard_cut_off_indexes(folder: Path) -> None:
     their rows. Call it before the folder is opened.
     """
     database = folder / DATABASE
-    cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
+    cut_off = [path.parent for path in folder.glob("*/index_metadata.pickle") if _is_cut_off(path)]
     if not cut_off or not database.exists():
         return
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
@@ -162,7 +156,7 @@ def _is_cut_off(listed: Path) -> bool:
     """Return whether the list, the header or a file of slots of a vector index lacks what it ends with."""
     with listed.open("rb") as file:
         file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
-        ends = file.read(1) == PICKLE_END
+        ends = file.read(1) == b"."  # as a pickle does
     header = listed.with_name(INDEX_HEADER)
     start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
     files = _files_of_slots(start, header)

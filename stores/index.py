@@ -36,7 +36,7 @@ from langgraph_engram.stores.kinds import (
 )
 from langgraph_engram.stores.versions import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 MAX_SCOPES = 64
 """Scopes in memory at most."""

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.temporal.datetimes import epoch_seconds
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 T = TypeVar("T", bound=Frozen)
 SortKey: TypeAlias = tuple[float, tuple[str | int, ...], str]

@@ -59,8 +59,6 @@ FLOAT32 = np.dtype("<f4")
 OPERATORS = ("$eq", "$ne", *ORDERED)
 WITH_ORDER = (int, float, str)
 """The types that have an order; a boolean is an int."""
-WHOLE_VALUE = ["$"]
-"""The path to all of a value, which items are found by by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +376,7 @@ class Indexer:
 
 def open_indexer(index: IndexConfig, encoder: Encoder) -> Indexer:
     """Open what embeds items and queries."""
-    embed, fields, dimensions = index.get("embed"), list(index.get("fields") or WHOLE_VALUE), index.get("dims")
+    embed, fields, dimensions = index.get("embed"), list(index.get("fields") or ["$"]), index.get("dims")
     if embed is None:
         return Indexer(ensure_embeddings(lambda texts: encoder.encode(texts).tolist()), encoder.name, fields)
     is_named = isinstance(embed, str | Embeddings)

@@ -52,12 +52,11 @@ DATABASE = "chroma.sqlite3"
 """Chroma's database in a folder."""
 COPY_IT = "Chroma writes to a store that it opens, also to read it: copy the folder to where it can, and open the copy"
 """What to do about a store that is read-only."""
-LOCK_FILE = ".engram.lock"
 
 
 def lock_folder(folder: Path) -> FileLock:
     """Take the exclusive lock of a folder among processes, at once or not at all."""
-    lock = FileLock(folder / LOCK_FILE, thread_local=False)
+    lock = FileLock(folder / ".engram.lock", thread_local=False)
     try:
         lock.acquire(blocking=False)
     except Timeout as error:

@@ -166,10 +166,6 @@ class Rows:
             return {}
         return dict(zip(page["ids"], np.asarray(page["embeddings"], dtype=np.float32), strict=True))
 
-    def contains_text(self, text: str) -> bool:
-        """Return whether a document of any scope holds a text."""
-        return bool(self.memories.get(where_document={"$contains": text}, limit=1, include=[])["ids"])
-
 
 @dataclass(frozen=True)
 class SharedRevisions:

@@ -135,12 +135,12 @@ def test_a_planted_offence_and_a_planted_circle_are_found(modules):
     """The two tests above can fail: an arrow up, an arrow between nodes and a circle are found."""
     segment, verify = "langgraph_engram.nodes.segment", "langgraph_engram.nodes.verify"
     between = {**modules, segment: {*modules[segment], verify}, verify: {*modules[verify], segment}}
-    up = {**modules, "langgraph_engram.text.tokens": {"langgraph_engram.memory"}}
+    up = {**modules, "langgraph_engram.text.words": {"langgraph_engram.memory"}}
 
     assert len(offences(between)) == 2
     assert {segment, verify} <= set(circle(between))
     assert len(offences(up)) == 1
-    assert "langgraph_engram.text.tokens" in circle(up)
+    assert "langgraph_engram.text.words" in circle(up)
 
 
 def test_every_part_has_its_layer(modules):

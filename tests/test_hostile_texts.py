@@ -26,7 +26,7 @@ from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.questions import answer_type, read_cues
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import affirmed, location_of, purpose_of, reason_of, slot_of, type_of
-from langgraph_engram.text.tokens import content_stems, numbers_in, spelled_numbers, words
+from langgraph_engram.text.words import content_stems, numbers_in, spelled_numbers, words
 from tests.conftest import make_record, make_turn
 from tests.test_long_inputs import cpu_seconds
 

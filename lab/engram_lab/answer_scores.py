@@ -14,7 +14,7 @@ from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from engram_lab.datasets import MULTI_HOP, OPEN_DOMAIN
-from langgraph_engram.text.tokens import stem
+from langgraph_engram.text.words import stem
 
 ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -13,7 +13,7 @@ from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.results import Recollection, count_tokens
 from langgraph_engram.schema import Evidence, Frozen
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import STOP_WORDS, stem
+from langgraph_engram.text.words import STOP_WORDS, stem
 
 BUDGETS = (500, 1000, 2000, 4000)
 """Tokens; evidence is measured at each."""

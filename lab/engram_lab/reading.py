@@ -42,11 +42,11 @@ from langgraph_engram.paper_settings import HyMemSettings
 from langgraph_engram.papers import read_parts
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import total
-from langgraph_engram.retrieval.passages import Candidate, format_passage, turn_passage
+from langgraph_engram.retrieval.passages import Candidate, as_passage, turn_passage
 from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 QUESTIONS = 60
 TURN_TOKENS = 1000
@@ -186,7 +186,7 @@ class TurnReader:
         holding = {turn.turn_id for turn in self._index.items if turn.external_id in external_ids}
         events = {event.event_id for event in scope.events.items if holding.intersection(event.turn_ids)}
         found = [at for at, record in enumerate(scope.records.items) if record.event_id in events]
-        return [format_passage(scope, Candidate("record", position, 1.0)) for position in found]
+        return [as_passage(scope, Candidate("record", position, 1.0)) for position in found]
 
     def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
         """Ask the model, and return its answer and what that took."""

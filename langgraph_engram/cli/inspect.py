@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from langgraph_engram.cli.options import Filter, Invocation, RecordId, read_filters, shared
-from langgraph_engram.cli.output import format_count, one_line, print_json, print_next_steps, print_table, print_text
+from langgraph_engram.cli.output import count_of, one_line, print_json, print_next_steps, print_table, print_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -95,10 +95,10 @@ def _print_status(counts: "Status", command: Invocation) -> None:
     for name, given in chosen.items():
         print_text(f"{name:<12}{getattr(counts, name)}  ({command.defaults.source(name, given)})")
     tokens = counts.spent.prompt_tokens + counts.spent.completion_tokens
-    read = format_count(counts.notes, "session note")
-    print_text(f"{'written':<12}{format_count(counts.spent.calls, 'call')}, {tokens:,} tokens, {read}")
+    read = count_of(counts.notes, "session note")
+    print_text(f"{'written':<12}{count_of(counts.spent.calls, 'call')}, {tokens:,} tokens, {read}")
     for task in counts.pending:
-        turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
+        turns = count_of(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
         where = f" of session {task.session_id}" if task.session_id else ""
         print_text(f"{task.step}: {turns}{where}: {one_line(task.reason)}", "yellow", indent=2)
 

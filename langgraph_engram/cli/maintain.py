@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langgraph_engram.cli.options import Invocation, shared
-from langgraph_engram.cli.output import (
-    format_count,
-    format_items,
-    one_line,
-    print_json,
-    print_result,
-    print_text,
-    progress,
-)
+from langgraph_engram.cli.output import count_of, format_items, one_line, print_json, print_result, print_text, progress
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,7 +28,7 @@ def improve(
     """Have the model read sessions that were written without one, what matters most first. The next call goes on."""
     with progress("reading"), command.open_existing() as memory:
         receipt = memory.improve(**command.scope, budget=budget)
-    done = f"{format_count(receipt.syntheses, 'session note')}, {format_count(receipt.decisions, 'decision')}"
+    done = f"{count_of(receipt.syntheses, 'session note')}, {count_of(receipt.decisions, 'decision')}"
     print_result(command, receipt, f"{done}: {receipt.usage.calls:,} calls, {receipt.usage.tokens:,} tokens")
 
 
@@ -67,12 +59,12 @@ def load(
     loaded = sum(receipt.model_dump(exclude={"path", "scopes", "known", "differing"}).values())
     print_result(command, receipt, f"loaded: {_format_counts(receipt)}" if loaded else "nothing new: all was stored")
     if receipt.differing and not command.as_json:
-        print_text(f"{format_count(receipt.differing, 'item')} stored otherwise, and left as stored", "yellow")
+        print_text(f"{count_of(receipt.differing, 'item')} stored otherwise, and left as stored", "yellow")
 
 
 def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
     pending = f", {receipt.pending_tasks:,} pending" if receipt.pending_tasks else ""
-    users = f", of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
+    users = f", of {count_of(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
     return f"{format_items(receipt, with_zeros=True)}{pending}{users}"
 
 
@@ -102,6 +94,6 @@ def _print_diagnosis(diagnosis: "Diagnosis") -> None:
             print_text(one_line(item_id), "dim", indent=2)
     for note in diagnosis.notes:
         print_text(f"note: {one_line(note)}", "yellow")
-    size = f"{format_count(diagnosis.rows, 'row')} of {format_count(diagnosis.scopes, 'user')}"
+    size = f"{count_of(diagnosis.rows, 'row')} of {count_of(diagnosis.scopes, 'user')}"
     wrong = sum(not finding.fixed for finding in diagnosis.findings)
-    print_text(f"{size}: {format_count(wrong, 'finding')}" if wrong else f"{size}: sound", "bold")
+    print_text(f"{size}: {count_of(wrong, 'finding')}" if wrong else f"{size}: sound", "bold")

@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-MIN_WIDTH = 20
 SHORT_CELL = 16
 """Characters of words, such as a time, that stand beside other cells."""
 ITEMS = {"turns": "turn", "events": "event", "records": "record", "syntheses": "synthesis", "decisions": "decision"}
 """The counts that receipts have in common, and what each one is of."""
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
-SHOWN_EVIDENCE = 5
 MISSING_CHARACTERS = 200
 """Characters shown of what is missing; `--json` has it whole."""
 
@@ -48,7 +46,7 @@ def one_line(text: str) -> str:
 def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
     """Print text: wrapped on a terminal under its indent, and further lines under `hang` more; unbroken in a pipe."""
     console = Console(highlight=False)
-    width = max(console.width - indent - hang, MIN_WIDTH)
+    width = max(console.width - indent - hang, 20)
     for line in _printable(text).split("\n"):
         parts = Text(line, style).wrap(console, width) if console.is_terminal and line else [Text(line, style)]
         for index, part in enumerate(parts):
@@ -133,7 +131,7 @@ def _printable(text: str) -> str:
     return CONTROL_CHARACTER.sub("\ufffd", text)
 
 
-def format_count(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """Return a number with its noun: "1 turn", "2,000 syntheses"."""
     plural = noun.removesuffix("is") + "es" if noun.endswith("is") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
@@ -142,7 +140,7 @@ def format_count(number: int, noun: str) -> str:
 def format_items(receipt: "ErasureReceipt | ExportReceipt | LoadReceipt", *, with_zeros: bool) -> str:
     """Return how many items of each kind a receipt counts, in one line."""
     counts = {noun: getattr(receipt, field) for field, noun in ITEMS.items()}
-    return ", ".join(format_count(number, noun) for noun, number in counts.items() if number or with_zeros)
+    return ", ".join(count_of(number, noun) for noun, number in counts.items() if number or with_zeros)
 
 
 def format_cost(usage: "Usage") -> str:
@@ -150,26 +148,26 @@ def format_cost(usage: "Usage") -> str:
     if not usage.calls:
         return "no model was called"
     tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
-    return f"{format_count(usage.calls, 'model call')}, {tokens}, {usage.seconds:.1f} s"
+    return f"{count_of(usage.calls, 'model call')}, {tokens}, {usage.seconds:.1f} s"
 
 
 def format_receipt(receipt: "Receipt") -> str:
     """Return what a write did, in one line."""
     if not receipt.stored_turns and receipt.known_turns:
-        return f"nothing new: all {format_count(receipt.known_turns, 'turn')} were known"
+        return f"nothing new: all {count_of(receipt.known_turns, 'turn')} were known"
     parts = [
-        f"{format_count(receipt.stored_turns, 'turn')} stored",
+        f"{count_of(receipt.stored_turns, 'turn')} stored",
         f"{receipt.known_turns:,} known before" if receipt.known_turns else "",
         f"{receipt.edited_turns:,} edited" if receipt.edited_turns else "",
         f"{receipt.withdrawn_turns:,} withdrawn" if receipt.withdrawn_turns else "",
         f"{receipt.restored_turns:,} held again" if receipt.restored_turns else "",
-        f"{format_count(receipt.masked, 'secret')} masked" if receipt.masked else "",
-        f"{format_count(receipt.refused, 'message')} refused" if receipt.refused else "",
-        format_count(receipt.events, "event"),
-        format_count(receipt.records, "record"),
+        f"{count_of(receipt.masked, 'secret')} masked" if receipt.masked else "",
+        f"{count_of(receipt.refused, 'message')} refused" if receipt.refused else "",
+        count_of(receipt.events, "event"),
+        count_of(receipt.records, "record"),
         f"{receipt.quarantined:,} quarantined" if receipt.quarantined else "",
-        format_count(receipt.decisions, "decision"),
-        format_count(receipt.syntheses, "synthesis"),
+        count_of(receipt.decisions, "decision"),
+        count_of(receipt.syntheses, "synthesis"),
     ]
     return ", ".join(filter(None, parts))
 
@@ -184,7 +182,7 @@ def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
     """Print an answer, or what a search found: verdict, evidence, what is missing, and the cost."""
     for line in (recollection.answer or "").splitlines():
         print_text(one_line(line), "bold", indent, hang=2)
-    rounds = f", {format_count(recollection.rounds, 'round')}" if recollection.rounds > 1 else ""
+    rounds = f", {count_of(recollection.rounds, 'round')}" if recollection.rounds > 1 else ""
     print_text(f"{recollection.verdict}{rounds}", VERDICT_STYLES[recollection.verdict], indent)
     for item in recollection.items:
         print_text(f"{'-' if item.counts else 'left out:'} {one_line(item.text)}", indent=indent + 2, hang=4)
@@ -203,7 +201,7 @@ def next_steps(pending: "Sequence[PendingTask]", command: Invocation) -> list[st
     steps: list[str] = []
     if waiting:
         verb = "waits" if len(waiting) == 1 else "wait"
-        steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {command.options}")
+        steps.append(f"{count_of(len(waiting), 'run')} {verb} for approval: engram approve {command.options}")
     left = [task for task in pending if task.run_id not in waiting]
     if loads := [task for task in left if task.step == "load"]:
         steps += [f"load it again: engram load {quote(task.run_id)} {command.options}" for task in loads]
@@ -229,4 +227,4 @@ def _shown_evidence(recollection: "Recollection") -> "list[tuple[int, Evidence]]
     if recollection.verdict == "absent" or recollection.quoted:
         return []
     numbers = cited_numbers(recollection.answer)
-    return [(number, evidence) for number, evidence in numbered if number in numbers] or numbered[:SHOWN_EVIDENCE]
+    return [(number, evidence) for number, evidence in numbered if number in numbers] or numbered[:5]

@@ -10,8 +10,8 @@ import typer
 from langgraph_engram.cli.options import Filter, Invocation, read_filters, read_metadata, shared
 from langgraph_engram.cli.output import (
     FAILED,
+    count_of,
     fail,
-    format_count,
     next_steps,
     one_line,
     print_counts,
@@ -77,7 +77,7 @@ def remember(
         pending = command.pending(memory)
     if not command.as_json:
         messages = sum(len(session.messages) for session in sessions)
-        size = f"{format_count(messages, 'message')} in {format_count(len(sessions), 'session')}"
+        size = f"{count_of(messages, 'message')} in {count_of(len(sessions), 'session')}"
         print_text(f"read as {read.format}, {size}", "dim")
     print_receipt(receipt, pending, command)
 
@@ -121,7 +121,7 @@ def _advice(pending: "list[PendingTask]", command: Invocation) -> str:
         tasks = [task for task in pending if (task.step != RECEIVE) is is_received]
         turns = {turn_id for task in tasks for turn_id in task.turn_ids}
         if turns:
-            left.append(f"{format_count(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
+            left.append(f"{count_of(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
     return "; ".join([*left, *next_steps(pending, command)])
 
 

@@ -6,7 +6,7 @@ import typer
 
 from langgraph_engram.cli.options import Invocation, RecordId, shared
 from langgraph_engram.cli.output import (
-    format_count,
+    count_of,
     format_items,
     format_receipt,
     one_line,
@@ -92,10 +92,10 @@ def _format_undo(receipt: "UndoReceipt") -> str:
     if receipt.already_undone:
         return f"nothing to do: run {receipt.run_id} was undone before"
     parts = [
-        f"{format_count(receipt.decisions, 'decision')} undone",
-        f"{format_count(receipt.restored, 'record')} active again" if receipt.restored else "",
-        f"{format_count(receipt.archived, 'merged record')} archived" if receipt.archived else "",
-        f"{format_count(receipt.stale_syntheses, 'synthesis')} stale" if receipt.stale_syntheses else "",
+        f"{count_of(receipt.decisions, 'decision')} undone",
+        f"{count_of(receipt.restored, 'record')} active again" if receipt.restored else "",
+        f"{count_of(receipt.archived, 'merged record')} archived" if receipt.archived else "",
+        f"{count_of(receipt.stale_syntheses, 'synthesis')} stale" if receipt.stale_syntheses else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -122,7 +122,7 @@ def forget(
     further = [f"still found: {where}" for where in receipt.residue]
     if receipt.records and record is not None:
         further.append("the turns that it came from stay, and can be found: engram forget --turn TURN_ID erases one")
-    checkpoints = f"the checkpoints of {format_count(receipt.runs, 'run')}" if receipt.runs else ""
+    checkpoints = f"the checkpoints of {count_of(receipt.runs, 'run')}" if receipt.runs else ""
     erased = ", ".join(filter(None, [format_items(receipt, with_zeros=False), checkpoints]))
     said = f"forgotten: {erased}" if erased else "nothing to forget: nothing of it is stored"
     print_result(command, receipt, said, *further, pending=pending)

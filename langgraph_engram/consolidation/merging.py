@@ -6,16 +6,17 @@ meanwhile is never carried out. The run decides anew, and where it may not, the 
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import combinations
 
 from langgraph_engram.consolidation.pairing import are_apart_in_time
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.pending import cited_turns, pending_task
-from langgraph_engram.schema import Decision, Pair, PendingTask, Proposal, Record, make_id
+from langgraph_engram.schema import Action, Decision, Pair, PendingTask, Proposal, Record, make_id
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.keywords import proper_names
-from langgraph_engram.text.tokens import content_stems, numbers_in
+from langgraph_engram.text.words import content_stems, numbers_in
 
 LOSES_SOURCE = "a merge would lose a cited source"
 WITHOUT_WORDS = "a merge without words"
@@ -30,7 +31,7 @@ MAX_ATTEMPTS = 4
 
 
 @dataclass(frozen=True)
-class AppliedDecisions:
+class Applied:
     """What the decisions of a run make of its records, and of those that were stored before."""
 
     records: list[Record]
@@ -41,7 +42,7 @@ class AppliedDecisions:
     """Those about a record that is gone, or was changed by something else than the decision: not carried out."""
 
 
-def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], stored: RecordIndex) -> AppliedDecisions:
+def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], stored: RecordIndex) -> Applied:
     """Carry out the decisions that hold on a run's own records and on stored ones. Doing it again changes nothing."""
     own = {record.record_id: record for record in records}
     # Another run may have linked records of this one once they were stored.
@@ -58,7 +59,7 @@ def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], st
         made += new
         changed |= {record.record_id: record for record in marked}
     others = [record for record_id, record in changed.items() if record_id not in own]
-    return AppliedDecisions(
+    return Applied(
         [*(changed.get(record_id, record) for record_id, record in own.items()), *made],
         [record for record in others if record != stored.get(record.record_id)],
         [proposal.decision for proposal in holding],
@@ -166,6 +167,25 @@ def without_conflicts(record: Record, others: Collection[str]) -> Record:
     """Return a record without its links to some others."""
     left = [record_id for record_id in record.conflicts_with if record_id not in others]
     return record.model_copy(update={"conflicts_with": left})
+
+
+def decided(
+    run_id: str, group: Sequence[Record], action: Action, reason: str, result_id: str | None, pairs: Sequence[Pair] = ()
+) -> Decision:
+    """Return a decision of a run on some records, with the least likeness of the pairs among them."""
+    ids = [record.record_id for record in group]
+    inside = [pair for pair in pairs if pair.older_id in ids and pair.newer_id in ids]
+    return Decision(
+        decision_id=make_id("decision", run_id, *sorted(ids)),
+        run_id=run_id,
+        pair=ids,
+        jaccard=min((pair.jaccard for pair in inside), default=0.0),
+        cosine=min((pair.cosine for pair in inside), default=0.0),
+        action=action,
+        reason=reason,
+        result_id=result_id,
+        decided_at=datetime.now(UTC),
+    )
 
 
 def conflicts_among(decisions: Iterable[Decision]) -> dict[str, list[str]]:

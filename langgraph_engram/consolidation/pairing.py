@@ -25,14 +25,12 @@ from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.words import content_stems, words
 
 DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"
 WISH_COSINE = 0.6
 """Minimum cosine of a pair of wishes of one kind, whatever their keywords."""
-WISHES = ("instruction", "preference")
-"""Kinds of what lasts of which a later one on the same matter takes the place of an earlier one."""
 TYPES = ("fact", "episodic", "profile", None)
 
 ONE_TURN = "said in one turn"
@@ -302,8 +300,8 @@ def _wish_terms(record: Record) -> list[str]:
 
 
 def wish_in(record: Record) -> str:
-    """Return the kind of wish that a record is; empty if it is none."""
-    return record.lasting if record.lasting in WISHES else ""
+    """Return the kind of wish that a record is, of which a later one takes the place of an earlier; empty for none."""
+    return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
 def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:

@@ -6,15 +6,14 @@ do not, or that makes one of two events is refused.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TypeAlias
 
-from langgraph_engram.consolidation.merging import merged, objection_to_merge
+from langgraph_engram.consolidation.merging import decided, merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.decide_update import SYSTEM, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
+from langgraph_engram.schema import Action, Event, Pair, Proposal, Record
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.stores.index import RECORDS, ScopeIndex
 
@@ -144,7 +143,9 @@ class Proposer:
             else:
                 result_id = made.record_id
         content = resolution.content if resolution.action == "MERGE" else ""
-        return Proposal(decision=self._decision(resolution, result_id), content=content)
+        members, reason = resolution.members, resolution.reason
+        decision = decided(self.run_id, members, resolution.action, reason, result_id, self.pairs)
+        return Proposal(decision=decision, content=content)
 
     def _unsupported(self, made: Record) -> str:
         """Return what a merged text says that its sources do not; empty if there is nothing."""
@@ -155,18 +156,3 @@ class Proposer:
         events = {event.event_id: event for event in [*self.index.events.items, *self.events]}
         nearby = [turn_id for event in events.values() if cited & {*event.turn_ids} for turn_id in event.turn_ids]
         return verify_record(made, sources, stored_turns(self.index, nearby)).reject_reason
-
-    def _decision(self, resolution: Resolution, result_id: str | None) -> Decision:
-        ids = [record.record_id for record in resolution.members]
-        inside = [pair for pair in self.pairs if pair.older_id in ids and pair.newer_id in ids]
-        return Decision(
-            decision_id=make_id("decision", self.run_id, *sorted(ids)),
-            run_id=self.run_id,
-            pair=ids,
-            jaccard=min((pair.jaccard for pair in inside), default=0.0),
-            cosine=min((pair.cosine for pair in inside), default=0.0),
-            action=resolution.action,
-            reason=resolution.reason,
-            result_id=result_id,
-            decided_at=datetime.now(UTC),
-        )

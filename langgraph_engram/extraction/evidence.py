@@ -22,7 +22,7 @@ from langgraph_engram.temporal.find import TimeMention, find_times, resolve_time
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import affirmed, speaks_of_self
-from langgraph_engram.text.tokens import NUMBER, content_stems, numbers_in, plain_number, spelled_numbers, stem, words
+from langgraph_engram.text.words import NUMBER, content_stems, numbers_in, plain_number, spelled_numbers, stem, words
 
 MIN_SAID = 0.5
 """Share of a record's content stems that must have been said in its event."""
@@ -34,7 +34,6 @@ BESIDE = 200
 """Characters beside a number that are read for the words that it speaks of."""
 NEAR = 2
 """Turns before a source whose names its pronouns may stand for, whatever else they say."""
-ADDRESSING = frozenset(("you", "your", "yours"))
 NEGATING = frozenset(("no", "not", "never", "t"))
 """Words that negate by themselves; the last is what `words` makes of "won't"."""
 YEAR_DIGITS = 4
@@ -181,7 +180,7 @@ class _Claim:
         about = [name for name in others if _is_named(name, named)]
         said = sentences_of(self.sources) if about else []
         closest = max(said, key=lambda sentence: len(sentence.stems & self._stems), default=None)
-        if not closest or not closest.of_self or closest.words & {*ADDRESSING, *words(" ".join(about))}:
+        if not closest or not closest.of_self or closest.words & {"you", "your", "yours", *words(" ".join(about))}:
             return ""
         return f"it says of {about[0]} what {self.sources[-1].speaker} said"
 

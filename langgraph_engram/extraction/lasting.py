@@ -21,7 +21,7 @@ from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.questions import begins_question
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 PACKAGE = "langgraph_engram.extraction"
 WEIGHTS_FILE = "lasting_weights.json"

@@ -22,7 +22,7 @@ from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import chunks_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")

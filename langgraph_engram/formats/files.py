@@ -31,13 +31,9 @@ from langgraph_engram.state import Message
 
 EXPORT_FORMAT = "langgraph-engram"
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
-UNTERMINATED_STRING = "Unterminated string"
 VISIBLE = re.compile(r"\S")
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
-MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
 TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
-READ_CONTENTS = frozenset({"text", "multimodal_text"})
-"""Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
 SHOWN_IDS = 60
 
 _Memory = tuple[str, str, object, object]
@@ -144,7 +140,7 @@ def parse_json(text: str, name: str) -> object:
             document, position = decoder.raw_decode(text, found.start())
             documents.append(document)
     except json.JSONDecodeError as error:
-        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
+        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         place = f"{'cut off' if is_cut_off else 'broken'} at line {error.lineno}, column {error.colno}"
         raise UnreadableFile(f"{name}: expected JSON or JSON lines, {place}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -193,7 +189,7 @@ def own_sessions(data: object, sample: str | None = None) -> list[Session]:  # n
     if items and all(isinstance(item, Mapping) and "messages" in item for item in items):
         return [_read_session(session, f"[{index}]") for index, session in enumerate(items)]
     for index, item in enumerate(items):
-        if not isinstance(item, Mapping) or not MESSAGE_KEYS & item.keys():
+        if not isinstance(item, Mapping) or not {"role", "speaker", "text", "content"} & item.keys():
             raise UnreadableFile(f"expected {OWN_FORMAT}; at [{index}] stands {shown(item)}")
     return [Session(None, to_messages(items))]
 
@@ -320,7 +316,7 @@ def _message(message: Mapping[str, object], node_id: str, title: str) -> list[Me
     parts = content.get("parts")
     said = (
         author.get("role") in ("user", "assistant")
-        and content.get("content_type") in READ_CONTENTS
+        and content.get("content_type") in ("text", "multimodal_text")  # not reasoning, code, or results of tools
         and message.get("recipient") in (None, "all")
         and not metadata.get("is_visually_hidden_from_conversation")
     )

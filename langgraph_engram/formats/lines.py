@@ -36,7 +36,6 @@ APP_SAID = re.compile(
     r"[^\n]+ \(file attached\)|\w+-\d{8}-WA\d+\.\w+ \([^()\n]+\))\.?\s*(?:\n|$)"
 )
 """What it writes itself on Android, where it sets no mark: as an English phone does, and pictures in any language."""
-DELIMITERS = ",;\t|"
 SECONDS = re.compile(r"\d{9,}(\.\d+)?")
 """A number of so many digits is seconds since 1970; of eight it is a day, 20240501."""
 COLUMNS = {
@@ -49,7 +48,6 @@ COLUMNS = {
 }
 """What a column of a table is, by its title."""
 YEAR_DIGITS, CENTURY, NOON = 4, 2000, 12
-MAX_CELL = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ def _header(text: str) -> tuple[str, list[str]]:
     """Return the delimiter of a table and, by its first line, what each column is: a key of `COLUMNS`, or ""."""
     first = text.lstrip("\n").split("\n", 1)[0]
     plain = first.casefold().replace('"', "")
-    headers = [(delimiter, list(map(_column, plain.split(delimiter)))) for delimiter in DELIMITERS]
+    headers = [(delimiter, list(map(_column, plain.split(delimiter)))) for delimiter in ",;\t|"]
     return max(headers, key=lambda header: sum(map(bool, header[1])))
 
 
@@ -187,7 +185,7 @@ def _column(title: str) -> str:
 
 
 def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | None) -> list[_Row]:
-    csv.field_size_limit(MAX_CELL)
+    csv.field_size_limit(2_000_000)
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[_Row] = []
     begins = 1

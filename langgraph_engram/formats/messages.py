@@ -27,19 +27,14 @@ ROLES: dict[str, Role] = {
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "agent": "assistant", "bot": "assistant",
     "system": "system", "developer": "system", "tool": "tool", "function": "tool",
 }  # fmt: skip
-TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
-ID_KEYS = ("external_id", "id")
-TOOL_CALL_KEYS = ("tool_calls", "function_call")
-SUMMARY_SOURCE = "summarization"
 MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document."""
 SHOWN_CHARACTERS = 80
-EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
+YEARS = range(1000, 3000)
 DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")
 DAY_IN_DIGITS = re.compile(r"[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 """Such as 20240101; as seconds since 1970 these are of the year 1970."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 AnyMessage: TypeAlias = BaseMessage | Message | Mapping[str, object]
 Messages: TypeAlias = Sequence[AnyMessage] | AnyMessage
@@ -107,7 +102,7 @@ def to_thread(items: object) -> Thread:
 
 def is_summary(message: object) -> bool:
     """Return whether a message is a summary, which LangChain's middleware put in place of others."""
-    return isinstance(message, BaseMessage) and message.additional_kwargs.get("lc_source") == SUMMARY_SOURCE
+    return isinstance(message, BaseMessage) and message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def to_messages_at(place: str, item: Mapping[str, object]) -> list[Message]:
@@ -149,12 +144,12 @@ def read_moment(value: object) -> datetime | None:
         return None
     try:
         moment = _parse_moment(value)
-        if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+        if moment.year not in YEARS:
             raise ValueError(value)
     except (ValueError, OverflowError) as error:
         raise InvalidMessages(
             f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, within "
-            f"the years {EARLIEST_YEAR} to {LATEST_YEAR}"
+            f"the years {YEARS[0]} to {YEARS[-1]}"
         ) from error
     return moment
 
@@ -239,8 +234,8 @@ def _moment_of(message: BaseMessage, *, noted: bool) -> object:
 def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:
     """Read one message; None if it only calls tools, or is empty and may be."""
     role, speaker = _read_role(item)
-    content = _first(item, TEXT_KEYS)
-    calls_tools = any(item.get(key) for key in TOOL_CALL_KEYS)
+    content = _first(item, ("text", "content"))
+    calls_tools = bool(item.get("tool_calls") or item.get("function_call"))
     if content is None and not calls_tools and not item.get("captions"):
         raise InvalidMessages(f'there is no "text" or "content" among its keys {shown(list(item))}')
     text, captions = _read_content(content)
@@ -254,7 +249,7 @@ def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> 
         text=text,
         captions=captions,
         said_at=read_moment(_first(item, MOMENT_KEYS)),
-        external_id=read_id(_first(item, ID_KEYS), "the id"),
+        external_id=read_id(_first(item, ("external_id", "id")), "the id"),
     )
 
 
@@ -297,4 +292,4 @@ def _parse_moment(value: object) -> datetime:
         return datetime.fromisoformat(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float) or DAY_IN_DIGITS.fullmatch(str(value)):
         raise ValueError(value)
-    return EPOCH + timedelta(seconds=value)
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)

@@ -82,7 +82,6 @@ class AnswerFromMemory(BaseChatModel):
 
 
 RULES = "rules"
-MOST_MODELS = 8
 PROMPT = (
     "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
     "helps, say so where you are not sure, and never make up memories."
@@ -113,7 +112,7 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
     def __init__(self, model: str | BaseChatModel | None) -> None:
         super().__init__()
         self._model = model
-        self._open = lru_cache(maxsize=MOST_MODELS)(lambda name: open_chat(name, resolve_chat(None)))
+        self._open = lru_cache(maxsize=8)(lambda name: open_chat(name, resolve_chat(None)))
 
     def wrap_model_call(self, request: ModelRequest[Context], handler: Handler) -> ModelResponse[Any]:
         """Call the model of the run."""

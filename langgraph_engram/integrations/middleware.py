@@ -62,8 +62,6 @@ Mode = Literal["auto", "select", "search", "recall"]
 OnError = Literal["warn", "raise"]
 BLOCK_TOKENS = 400
 """Tokens of what bears on a message that a model is shown before it answers."""
-FOLLOWED = ("edited_turns", "withdrawn_turns", "restored_turns")
-"""What a receipt counts of a thread that is followed."""
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
@@ -261,7 +259,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         if messages or thread:
             about: dict[str, Any] = {"metadata": self._metadata, "thread": thread, **dict(scope)}
             receipt = self._memory.remember(messages, session_id=thread_of(runtime), **about)
-            followed = {name: count for name in FOLLOWED if (count := getattr(receipt, name))}
+            counted = ("edited_turns", "withdrawn_turns", "restored_turns")
+            followed = {name: count for name in counted if (count := getattr(receipt, name))}
             if messages or followed:
                 counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
                 runtime.stream_writer({"engram": {"step": "keep", **counts, **followed}})

@@ -36,8 +36,6 @@ ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
 """The text for the model, and the typed result as JSON."""
 APPROVAL_ANSWERS = 'Answer "approve" or "reject".'
-UNASKED = "a person has to approve this, in a graph with a checkpointer; nothing was forgotten"
-NOT_APPROVED = "a person did not approve: nothing was forgotten"
 NOT_INJECTED: Any = None
 """The default of the runtime, which an agent injects."""
 
@@ -229,11 +227,13 @@ def _require_approval(memory_id: str, texts: list[str]) -> None:
     try:
         answer = interrupt(asked)
     except (KeyError, RuntimeError) as error:
-        raise InvalidInput(UNASKED) from error
+        raise InvalidInput(
+            "a person has to approve this, in a graph with a checkpointer; nothing was forgotten"
+        ) from error
     while (verdict := read_verdict(answer)) is None:
         answer = interrupt({**asked, "problem": f"{answer!r} is no answer. {APPROVAL_ANSWERS}"})
     if not verdict:
-        raise InvalidInput(NOT_APPROVED)
+        raise InvalidInput("a person did not approve: nothing was forgotten")
 
 
 def _forget(memory: Memory, scope: Scope, memory_id: str, turns: Sequence[Turn]) -> ErasureReceipt:

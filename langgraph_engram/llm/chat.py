@@ -43,8 +43,6 @@ NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
 METHOD_STATUSES = {400, 404, 422, 500, 501}
 """HTTP statuses with which servers reject the way in which JSON was requested."""
 CHOICES = '"rules", "openai:NAME" (OpenAI, or any server at OPENAI_BASE_URL), a LangChain chat model, or a Model'
-OPENAI_HOST = "api.openai.com"
-NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
 MAX_CONNECT_SECONDS = 10.0
 """Seconds to wait for a connection; the answer itself may take `timeout_seconds`."""
@@ -264,8 +262,8 @@ def open_chat(model: str, settings: ChatSettings) -> BaseChatModel:
 def openai_chat(name: str, settings: ChatSettings) -> BaseChatModel:
     """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or ""
-    self_hosted = bool(base_url) and urlsplit(base_url).hostname != OPENAI_HOST
-    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if self_hosted else "")
+    self_hosted = bool(base_url) and urlsplit(base_url).hostname != "api.openai.com"
+    key = os.environ.get("OPENAI_API_KEY") or ("not-needed" if self_hosted else "")
     if not key:
         raise ModelUnavailable(
             f"no key for the model 'openai:{name}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, "

@@ -13,14 +13,7 @@ from inspect import signature
 from typing import Any, Literal, TypeVar, get_origin
 
 import httpx
-from langchain_core.exceptions import (
-    ContextOverflowError,
-    ModelAPIError,
-    ModelConnectionError,
-    ModelError,
-    ModelRateLimitError,
-    ModelTimeoutError,
-)
+from langchain_core import exceptions
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -33,8 +26,6 @@ Method = Literal["json_schema", "json_prompt"]
 Schema = dict[str, Any]
 Shape = TypeVar("Shape", bound=BaseModel)
 
-OMITTED_KEYS = {"title", "default"}
-"""Keys of a JSON schema that cost tokens and tell a model nothing."""
 MAX_SHOWN_ANSWER, MAX_ERRORS = 6000, 8
 """Characters of an invalid answer, and of its validation errors, that are shown to the model for repair."""
 REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
@@ -42,19 +33,15 @@ END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|t
 """The end of a reasoning block whose opening tag the server's chat template has swallowed."""
 JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
 QUOTED = re.compile(r'"(?:\\.|[^"\\])*"', re.S)
-TOKEN_LIMIT_REASONS = {"length", "max_tokens"}
 MAX_REASON = 300
 """Characters of a server's message that are kept. Some servers send the whole prompt back."""
+CONNECTION_ERRORS = (exceptions.ModelAPIError, exceptions.ModelConnectionError, httpx.TransportError, OSError)
 TOO_LONG = re.compile(
     r"context[ _](length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens", re.I
 )
 NO_QUOTA = "insufficient_quota"
 NOT_IMPLEMENTED = 501
 """The status of what a chat model cannot send."""
-SHARED_STATUSES = {401, 402, 403, 404}
-TIMEOUT_STATUSES = {408, 504}
-TIMEOUTS = (ModelTimeoutError, httpx.TimeoutException, TimeoutError)
-CONNECTION_ERRORS = (ModelAPIError, ModelConnectionError, httpx.TransportError, OSError)
 MALFORMED_REPLIES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Errors that chat models raise when the reply is no chat completion: a web page, or an error with status 200."""
 
@@ -124,7 +111,7 @@ def read_reply(message: AIMessage) -> Reply:
     text = strip_reasoning(str(message.text))
     return Reply(
         text=text.encode("utf-8", "replace").decode(),  # a lone surrogate cannot be stored, nor sent back for repair
-        cut_off=str(finish).lower() in TOKEN_LIMIT_REASONS,
+        cut_off=str(finish).lower() in {"length", "max_tokens"},
         declined=bool(message.additional_kwargs.get("refusal")),
     )
 
@@ -198,9 +185,9 @@ def _only_list(shape: type[BaseModel]) -> str | None:
 
 
 def _without_omitted(value: Any) -> Any:
-    """Remove titles and defaults at any depth, and keep the schema of a field that is called so."""
+    """Remove titles and defaults, which tell a model nothing, at any depth; keep the schema of a field called so."""
     if isinstance(value, dict):
-        kept = {key: part for key, part in value.items() if key not in OMITTED_KEYS or isinstance(part, dict)}
+        kept = {key: part for key, part in value.items() if key not in ("title", "default") or isinstance(part, dict)}
         return {key: _without_omitted(part) for key, part in kept.items()}
     return [_without_omitted(part) for part in value] if isinstance(value, list) else value
 
@@ -223,7 +210,7 @@ def failure_of(error: BaseException) -> RequestFailure | None:
     kind = _kind(error, status, reason)
     if kind is None:
         return None
-    affects_all = kind == "unreachable" or status in SHARED_STATUSES or NO_QUOTA in reason
+    affects_all = kind == "unreachable" or status in {401, 402, 403, 404} or NO_QUOTA in reason
     reason += _root_cause(error)
     shown = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}..."
     return RequestFailure(kind, shown, status, affects_all)
@@ -244,15 +231,15 @@ def cut_off_reply(error: BaseException) -> AIMessage | None:
 
 
 def _kind(error: BaseException, status: int | None, reason: str) -> FailureKind | None:
-    if isinstance(error, ContextOverflowError) or status == 413 or (status and TOO_LONG.search(reason)):
+    if isinstance(error, exceptions.ContextOverflowError) or status == 413 or (status and TOO_LONG.search(reason)):
         return "too_long"
-    if isinstance(error, ModelRateLimitError) or status == 429:
+    if isinstance(error, exceptions.ModelRateLimitError) or status == 429:
         return "refused" if NO_QUOTA in reason else "rate_limited"
-    if isinstance(error, TIMEOUTS) or status in TIMEOUT_STATUSES:
+    if isinstance(error, exceptions.ModelTimeoutError | httpx.TimeoutException | TimeoutError) or status in {408, 504}:
         return "timeout"
     if isinstance(error, CONNECTION_ERRORS) or (status and status >= 500 and status != NOT_IMPLEMENTED):
         return "unreachable"
-    return "refused" if status or isinstance(error, (ModelError, *MALFORMED_REPLIES)) else None
+    return "refused" if status or isinstance(error, (exceptions.ModelError, *MALFORMED_REPLIES)) else None
 
 
 def _status(error: BaseException) -> int | None:

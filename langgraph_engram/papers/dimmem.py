@@ -25,11 +25,8 @@ from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, Tu
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
-CAUSES = ("reason", "purpose")
-"""The dimensions that tell why."""
-ONE_REPLACED = "something else takes the place of one of them"
 INTENT_RULES = f"""{SYSTEM}
 Word the anchor for retrieval: it keeps the time, place, quantity and order that the question names, and says \
 "the user" for "I", "me" and "my".
@@ -57,7 +54,7 @@ REASONED = Wording(
 def records_view(settings: DimMemSettings) -> View:
     """Ask for records without relations (section 3.2), of the dimensions that the settings leave (section 4.3)."""
     named = DIMENSIONS if settings.dimensions else ()
-    dimensions = [name for name in named if settings.causal or name not in CAUSES]
+    dimensions = [name for name in named if settings.causal or name not in ("reason", "purpose")]
     question = ExtractLasting if settings.extractor == "selective" else ExtractRecords
     return View("dimensional", question, dimensions)
 
@@ -163,7 +160,9 @@ class PairResolver(ClusterResolver):
             verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
             verdict = next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
             if not gone.isdisjoint((older.record_id, newer.record_id)):
-                resolutions.append(Resolution((older, newer), "KEEP_BOTH", ONE_REPLACED))
+                resolutions.append(
+                    Resolution((older, newer), "KEEP_BOTH", "something else takes the place of one of them")
+                )
                 continue
             action: Action = "SUPERSEDE" if verdict.action == "CONFLICT" else verdict.action
             leaving: dict[Action, set[str]] = {

@@ -34,8 +34,6 @@ from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.keywords import topic_of
 
 LOG = logging.getLogger(__name__)
-LEAST_REMAINDER = 1e-12
-"""The least value of 1 - rho^2: equal topics have a large coupling, not an infinite one."""
 EARLIER_KEYWORDS = 5
 """Keywords of an open event, the newest ones, that stand for what was said last."""
 
@@ -161,7 +159,8 @@ def coupling(earlier: Vectors, later: Vectors) -> NDArray[np.float64]:
     norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     products = np.einsum("ij,ij->i", before, after)
     rho = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
-    return np.asarray(-0.5 * np.log(np.maximum(1 - rho.astype(np.float64) ** 2, LEAST_REMAINDER)))
+    remainder = np.maximum(1 - rho.astype(np.float64) ** 2, 1e-12)  # equal topics have a large coupling, not infinite
+    return np.asarray(-0.5 * np.log(remainder))
 
 
 def weakest(couplings: NDArray[np.float64], quantile: float) -> list[int]:

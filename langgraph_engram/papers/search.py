@@ -8,14 +8,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn
-from langgraph_engram.retrieval.passages import (
-    Candidate,
-    format_passage,
-    make_passage,
-    turn_passage,
-    turns_of,
-    with_excerpt,
-)
+from langgraph_engram.retrieval.passages import Candidate, as_passage, excerpted, make_passage, turn_passage, turns_of
 from langgraph_engram.retrieval.relevance import Relevance, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import Scores, min_max, top_matching, top_positions
 from langgraph_engram.retrieval.search import Found, Ranking, Search, cut, stop_of
@@ -23,7 +16,7 @@ from langgraph_engram.schema import Event, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 
 class Ranker(Protocol):
@@ -56,7 +49,7 @@ class PaperRetriever:
         found = with_relevance(candidates, relevance.features(candidates))
         settings = self.settings
         kept = truncate(found, stop_of(search, settings.stop), weight=0)
-        shown = [with_excerpt(self._format(index, candidate), relevance.stem_weights) for candidate in kept]
+        shown = [excerpted(self._format(index, candidate), relevance.stem_weights) for candidate in kept]
         sizes = {"boundary": len(index.boundaries), "synthesis": len(index.syntheses)}
         empty = [name for name in self.routes if not sizes.get(name, len(index.records))]
         ranking = Ranking(matches, query, candidates, empty)
@@ -66,7 +59,7 @@ class PaperRetriever:
         """Return an event as its summary where that is asked for or no turn is left, anything else as it is said."""
         has_turns = self.event_passages == "turns" and bool(turns_of(index, candidate))
         if candidate.kind != "event" or (has_turns and not self.event_turns):
-            return format_passage(index, candidate)
+            return as_passage(index, candidate)
         event = index.events.items[candidate.position]
         if has_turns and self.event_turns:
             return turn_passage(self.event_turns(index, event), candidate.score, candidate.routes, candidate.relevance)

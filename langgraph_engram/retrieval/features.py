@@ -15,7 +15,7 @@ from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.statements import mentions_speaker
-from langgraph_engram.text.tokens import NUMBER, spelled_numbers, words
+from langgraph_engram.text.words import NUMBER, spelled_numbers, words
 
 SPEAKER_WEIGHT = 0.5
 """Added to memories of a person whom the query names."""

@@ -25,7 +25,7 @@ from langgraph_engram.retrieval.scoring import Flags, Positions, RouteScores, Sc
 from langgraph_engram.schema import Intent
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 ROUTE_WEIGHTS: Mapping[str, float] = {
     "lexical": 0.4,

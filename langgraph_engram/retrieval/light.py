@@ -25,13 +25,13 @@ from langgraph_engram.retrieval.passages import (
     LINE_CHARACTERS,
     Candidate,
     approximate_tokens,
-    format_passage,
+    as_passage,
+    excerpted,
     format_record,
     join_contents,
     near_turns,
     reply_position,
     sentence_before,
-    with_excerpt,
     with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
@@ -45,7 +45,7 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.markdown import points_of
 from langgraph_engram.text.questions import Told, answer_type, newest_first
 from langgraph_engram.text.statements import speaks_of_self
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 WHOLE_TOKENS = 500
 """Tokens of whole passages after which a narrow query is shown lines, of turns that none of them is from."""
@@ -116,7 +116,8 @@ class LightRetriever:
         """Return whole passages, then lines; little where nothing found seems to answer."""
         stop = stop_of(search, self.settings.stop)
         found = with_relevance(pool, relevance.features(pool))
-        shown = _format(relevance, _ended(search, found, stop))
+        ended = [as_passage(relevance.index, candidate) for candidate in _ended(search, found, stop)]
+        shown = [excerpted(passage, relevance.stem_weights) for passage in ended]
         if stop and max((one.relevance for one in found), default=1.0) < self.settings.relevance_threshold:
             return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
         whole = fit_budget(shown, WHOLE_TOKENS)
@@ -185,11 +186,6 @@ def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budg
     left = budget - sum(map(passage_tokens, whole))
     lines = fit_budget(lines_of(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
     return with_relevance(lines, relevance.features(lines))
-
-
-def _format(relevance: Relevance, candidates: Sequence[Candidate]) -> list[Evidence]:
-    index, weights = relevance.index, relevance.stem_weights
-    return [with_excerpt(format_passage(index, candidate), weights) for candidate in candidates]
 
 
 @dataclass(frozen=True)
@@ -292,7 +288,7 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
         return format_record(index, candidate, _line_of)
-    passage = format_passage(index, candidate._replace(replies=()))
+    passage = as_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
         passage = passage.model_copy(update={"noted_at": moment})

@@ -14,7 +14,7 @@ from langgraph_engram.text.markdown import MAX_OPENING
 from langgraph_engram.text.questions import read_cues
 from langgraph_engram.text.sentences import pieces_of
 from langgraph_engram.text.statements import own_words, shows_image
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 ELLIPSIS = " … "
 """Separates the records of a passage between which something else was said."""
@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
     """The probability that it holds what is asked for."""
 
 
-def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
+def as_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a record, a turn or a synthesis as a passage, with its replies behind it."""
     if candidate.kind == "record":
         passage = format_record(index, candidate)
@@ -267,7 +267,7 @@ def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
     return "\n".join(line for line in shown if line is not None)
 
 
-def with_excerpt(passage: Evidence, weights: Mapping[str, float]) -> Evidence:
+def excerpted(passage: Evidence, weights: Mapping[str, float]) -> Evidence:
     """Return a part of a long message with an excerpt of it as its text; anything else as it is."""
     return _quoting(passage, lambda content: excerpt(content, weights, EXCERPT_CHARACTERS))
 

@@ -14,7 +14,7 @@ from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Item, count_tokens
 from langgraph_engram.schema import LASTING, OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 P = TypeVar("P")
 
@@ -97,6 +97,12 @@ def final_answer(answer: str) -> tuple[str, bool]:
     """Return what follows the last "Answer:" of a line, else all of it, and whether it says that there may be more."""
     last = ANSWER_LINE.split(answer)[-1].strip()
     return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
+
+
+def cited_answer(reply: str, pool: Sequence[Evidence]) -> tuple[str, bool]:
+    """Return the final answer of a reply, with citations, and whether it says that there may be more."""
+    words, may_go_on = final_answer(reply)
+    return with_citations(words, pool), may_go_on
 
 
 def with_citations(answer: str, pool: Sequence[Evidence]) -> str:

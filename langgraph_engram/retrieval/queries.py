@@ -16,7 +16,7 @@ from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import answer_type, begins_question, read_cues
 from langgraph_engram.text.statements import speaks_of_self
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 UNPARSED_NOTE = "the query could not be analysed, so its words alone are searched for"
 MAX_WORD = 100

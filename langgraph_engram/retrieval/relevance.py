@@ -19,7 +19,7 @@ from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.statements import own_words
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.words import content_stems, words
 
 LEAST = 1e-4
 """The lowest relevance that is told apart; 1 - LEAST is the highest."""

@@ -17,7 +17,7 @@ from langgraph_engram.retrieval.queries import first_person_query
 from langgraph_engram.schema import Event, Intent, Synthesis, TimeConstraint
 from langgraph_engram.stores.index import KindIndex, Matches, RecordIndex, ScopeIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 Scores = NDArray[np.float32]
 Positions = NDArray[np.intp]

@@ -13,12 +13,12 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
 from langgraph_engram.prompts.rendering import dated
-from langgraph_engram.retrieval.passages import Candidate, format_passage
+from langgraph_engram.retrieval.passages import Candidate, as_passage
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
 from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.text.statements import own_words
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 MAX_NEAR = 3
 """Statements other than instructions among what bears on a query, at most."""
@@ -125,7 +125,7 @@ def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Eviden
     instructions = [place for place in positions if index.records.items[place].lasting == "instruction"]
     near = [place for place in positions if place not in instructions and cosines[place] >= MIN_COSINE]
     return [
-        format_passage(index, Candidate("record", position, 0.0, {LASTING: cosines[position]}))
+        as_passage(index, Candidate("record", position, 0.0, {LASTING: cosines[position]}))
         for position in (*instructions, *near[:most_near])
     ]
 

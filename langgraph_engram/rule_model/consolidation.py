@@ -15,7 +15,7 @@ from langgraph_engram.schema import Action, Record
 from langgraph_engram.temporal.datetimes import format_day, wall_time
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.statements import own_words, slot_in, states_change
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 REPEAT = 0.9
 """Least share of common stems of two records that say the same."""

@@ -19,7 +19,7 @@ from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import chunks_of, statements_of, without_code
 from langgraph_engram.text.questions import Told, newest_first
 from langgraph_engram.text.statements import expanded_stems, is_question, own_words, speaks_of_self
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.words import words
 
 MAX_QUOTES = 3
 MAX_LISTED = 12

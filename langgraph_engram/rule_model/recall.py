@@ -17,7 +17,7 @@ from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type, asks_for_assistant
 from langgraph_engram.text.statements import expanded_stems, location_of
-from langgraph_engram.text.tokens import STOP_WORDS, content_stems, words
+from langgraph_engram.text.words import STOP_WORDS, content_stems, words
 
 DIMENSIONS: Mapping[AnswerType, Dimension] = {
     "time": "time", "clock_time": "time", "weekday": "time", "place": "location", "reason": "reason"
@@ -38,7 +38,6 @@ ASKING_WORDS = frozenset(
     )
 )
 """Stems that say how something is asked, not what is asked for."""
-MOST_SELECTED = 8
 SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
 
@@ -77,7 +76,7 @@ def select_records(question: SelectRecords) -> Selection:
     needed = needed_stems(question.query, question.intent)
     shared = [len(needed & set(content_stems(_text(passage)))) for passage in question.candidates]
     numbers = (number for number, stems in enumerate(shared, start=1) if stems)
-    return Selection(numbers=sorted(numbers, key=lambda number: -shared[number - 1])[:MOST_SELECTED])
+    return Selection(numbers=sorted(numbers, key=lambda number: -shared[number - 1])[:8])
 
 
 def reflect(question: Reflect) -> Reflection:

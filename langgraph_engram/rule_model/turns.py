@@ -22,7 +22,7 @@ from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.questions import REPLY
 from langgraph_engram.text.sentences import ends_asking, split_sentences
 from langgraph_engram.text.statements import type_of
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 LEAST_STEMS = 3
 """Content stems that a key sentence has more than."""

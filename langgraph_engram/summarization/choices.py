@@ -7,9 +7,9 @@ A later statement of a slot takes the place of an earlier one by the same speake
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
-from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.consolidation.merging import as_superseded, decided
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.extraction.evidence import verify_records
 from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.extraction.records import build_records
@@ -26,7 +26,7 @@ from langgraph_engram.summarization.scheduling import by_mention
 from langgraph_engram.summarization.writing import holds_numbers, shorten
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 
 NOTE_WORDS = 90
 """Words of a note at most."""
@@ -36,7 +36,6 @@ MOST_REPLACED = 3
 """Days whose statements one may take the place of at once."""
 ALIKE = 0.35
 """Cosine from which two values of a slot are about one thing: of twenty chains of values all, of wrong pairs half."""
-REPLACES = "a later statement of the same: {slot}"
 
 
 @dataclass
@@ -73,39 +72,14 @@ class Overlay:
                 holders[record.speaker, _key(record.slot)].append(record)
         undone = [frozenset(decision.pair) for decision in self.index.decisions.values() if decision.undone_at]
         for key in keys:
-            *earlier, newest = values = sorted(holders[key], key=lambda r: (*by_mention(r)[:3], r.significance))
-            changed = [r for at, r in enumerate(earlier, 1) if any(self._changes(r, later) for later in values[at:])]
+            values = sorted(holders[key], key=lambda r: (*by_mention(r)[:3], r.significance))
+            newest, changed = values[-1], _changed(values, self.chooser.encoder)
             older = [r for r in changed if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
             days = {format_day(record.mentioned_at) for record in older}
             if self.chooser.may_supersede and 0 < len(days) <= MOST_REPLACED:
-                self._supersede(older, newest)
-
-    def _changes(self, record: Record, later: Record) -> bool:
-        """Return whether a later value of a slot changes an earlier one: on another day, of no other kind, and alike.
-
-        On one day the same is said again, or the opposite; and a name that fits two things makes them no value of one.
-        """
-        days = {format_day(value.mentioned_at) for value in (record, later)}
-        vectors = self.chooser.encoder.encode([record.content, later.content])
-        kinds = {value.lasting for value in (record, later)} - {None}
-        return len(days) > 1 and len(kinds) <= 1 and float(vectors[0] @ vectors[1]) >= ALIKE
-
-    def _supersede(self, older: Sequence[Record], newest: Record) -> None:
-        ids = [record.record_id for record in (*older, newest)]
-        self.records |= {record.record_id: record for record in as_superseded(older, newest)}
-        self.decisions.append(
-            Decision(
-                decision_id=make_id("decision", self.run_id, *sorted(ids)),
-                run_id=self.run_id,
-                pair=ids,
-                jaccard=0,
-                cosine=0,
-                action="SUPERSEDE",
-                reason=REPLACES.format(slot=newest.slot),
-                result_id=newest.record_id,
-                decided_at=datetime.now(UTC),
-            )
-        )
+                self.records |= {record.record_id: record for record in as_superseded(older, newest)}
+                reason = f"a later statement of the same: {newest.slot}"
+                self.decisions.append(decided(self.run_id, [*older, newest], "SUPERSEDE", reason, newest.record_id))
 
     def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
@@ -199,6 +173,21 @@ def laid_over(index: ScopeIndex, scope: Scope, run_id: str, readings: Iterable[R
             overlay.lay(reading)
     overlay.close_slots()
     return Changes(records=[*overlay.records.values()], syntheses=overlay.notes, decisions=overlay.decisions)
+
+
+def _changed(values: Sequence[Record], encoder: Encoder) -> list[Record]:
+    """Return the values of a slot that a later one changes: on another day, of no other kind, and alike.
+
+    On one day the same is said again, or the opposite; and a name that fits two things makes them no value of one.
+    """
+    vectors = encoder.encode([value.content for value in values])
+    days = [format_day(value.mentioned_at) for value in values]
+
+    def is_changed(one: int, later: int) -> bool:
+        kinds = {values[one].lasting, values[later].lasting} - {None}
+        return days[one] != days[later] and len(kinds) <= 1 and float(vectors[one] @ vectors[later]) >= ALIKE
+
+    return [v for at, v in enumerate(values) if any(is_changed(at, later) for later in range(at + 1, len(values)))]
 
 
 def _key(slot: str) -> frozenset[str]:

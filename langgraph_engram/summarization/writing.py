@@ -20,7 +20,7 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob, by_mention
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.tokens import NUMBER, numbers_in, spelled_numbers, words
+from langgraph_engram.text.words import NUMBER, numbers_in, spelled_numbers, words
 
 
 @dataclass(frozen=True)

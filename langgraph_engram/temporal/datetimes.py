@@ -22,11 +22,8 @@ Unit = Literal["day", "week", "weekend", "month", "year"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 ONE_DAY = timedelta(days=1)
-SATURDAY = 5
 DAYS_OF_A_WEEK = 7
-MONTHS_OF_A_YEAR = 12
 YEARS_TO_A_LEAP_DAY = 4
-THIRDS = 3
 MONTHS_OF: dict[Granularity, int] = {"season": 3, "year": 12}
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
@@ -110,7 +107,7 @@ class Period:
         """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
         monday = on - timedelta(days=on.weekday())
         firsts: dict[Unit, date] = {
-            "day": on, "week": monday, "weekend": monday + timedelta(days=SATURDAY),
+            "day": on, "week": monday, "weekend": monday + timedelta(days=5),
             "month": on.replace(day=1), "year": date(on.year, 1, 1),
         }  # fmt: skip
         first = firsts[unit]
@@ -131,9 +128,9 @@ class Period:
     def third(self, index: int) -> Self:
         """Return the first, second or last third; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
         unit: Unit = "month" if self.granularity in MONTHS_OF else "day"
-        size = MONTHS_OF.get(self.granularity, (self.last - self.first).days + 1) // THIRDS
+        size = MONTHS_OF.get(self.granularity, (self.last - self.first).days + 1) // 3
         first = shift(unit, self.first, index * size)
-        return self.of_days(first, self.last if index == THIRDS - 1 else shift(unit, first, size) - ONE_DAY)
+        return self.of_days(first, self.last if index == 2 else shift(unit, first, size) - ONE_DAY)
 
 
 def shift(unit: Unit, on: date, count: int) -> date:

@@ -13,17 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from langgraph_engram.schema import DateOrder, Interval
-from langgraph_engram.temporal.datetimes import (
-    MONTHS_OF_A_YEAR,
-    Period,
-    Unit,
-    Which,
-    choose,
-    days_between,
-    shift,
-    weekday_from,
-    yearly,
-)
+from langgraph_engram.temporal.datetimes import Period, Unit, Which, choose, days_between, shift, weekday_from, yearly
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
     DAY_NUMBER,
@@ -152,9 +142,9 @@ def _read_numbers(match: re.Match[str], utterance: Utterance) -> Period | None:
 
 def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
     """Return the order of a date's numbers where only one order is possible; with dots the day is first."""
-    if mark == "." or first > MONTHS_OF_A_YEAR >= second:
+    if mark == "." or first > len(MONTHS) >= second:
         return "day_first"
-    return "month_first" if second > MONTHS_OF_A_YEAR >= first else None
+    return "month_first" if second > len(MONTHS) >= first else None
 
 
 @MONTH_RULES.reads(

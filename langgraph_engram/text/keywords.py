@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, NUMBER_WORDS, STOP_WORDS, stem, words
+from langgraph_engram.text.words import MONTHS_AND_DAYS, NUMBER_WORDS, STOP_WORDS, stem, words
 
 CAPITALISED = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Mt)\.\s+(?=[A-Z]))?[A-Z][\w&'’-]*"
 """A word with a capital; the point of a title before it ends no sentence."""

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from langgraph_engram.text.sentences import QUESTION_MARKS, ends_asking
 from langgraph_engram.text.statements import speaks_of_self
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.words import content_stems, words
 
 T = TypeVar("T")
 Told: TypeAlias = tuple[str, float, float, bool]

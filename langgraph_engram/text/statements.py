@@ -14,7 +14,7 @@ from itertools import pairwise
 from langgraph_engram.schema import MemoryType, Record
 from langgraph_engram.temporal.find import NO_CLOCK, find_times
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS, STOP_WORDS, content_stems, plain_number, words
+from langgraph_engram.text.words import MONTHS_AND_DAYS, PAST_FORMS, STOP_WORDS, content_stems, plain_number, words
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.retrieval.fusion import Fusion, group_records
-from langgraph_engram.retrieval.passages import format_passage
+from langgraph_engram.retrieval.passages import as_passage
 from langgraph_engram.retrieval.scoring import RouteScores
 
 
@@ -89,7 +89,7 @@ def test_what_is_superseded_is_shown_with_its_successor(store, scope, keep, turn
     index = store.index(scope)
 
     (found,) = Fusion(index, intent(), scores_of(index, first_person_dense=[1, 0, 0])).ranked()
-    passage = format_passage(index, found)
+    passage = as_passage(index, found)
 
     assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
     assert [turn.turn_id for turn in passage.turns] == ["t0", "t2"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import CUT, excerpt, join_contents, with_excerpt, with_replies, without_cuts
+from langgraph_engram.retrieval.passages import CUT, excerpt, excerpted, join_contents, with_replies, without_cuts
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.text.markdown import MAX_OPENING
@@ -141,7 +141,7 @@ def found(passage, record):
 
     def find(word):
         whole = passage("long", text=PASSAGE, record=long)
-        return with_excerpt(whole, {word: 1.0})
+        return excerpted(whole, {word: 1.0})
 
     return find
 
@@ -160,7 +160,7 @@ def test_replies_stay_behind_an_excerpt(passage, record, turn):
     reply = turn(1, "Birch tar is as good.", speaker="assistant")
     whole = with_replies(passage("long", text=PASSAGE, record=long, turns=[turn(0, PASSAGE)]), [reply])
 
-    cut = with_excerpt(whole, {"tar": 1.0})
+    cut = excerpted(whole, {"tar": 1.0})
 
     assert cut.text.endswith(f"{CUT}\nassistant: Birch tar is as good.")
     assert [shown.turn_id for shown in cut.turns] == ["t0", "t1"]

@@ -16,7 +16,7 @@ from langgraph_engram.text.statements import (
     speaks_to_listener,
     states_change,
 )
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.words import content_stems
 from tests.conftest import make_record
 
 

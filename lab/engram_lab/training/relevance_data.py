@@ -35,8 +35,6 @@ class LabelledQuestion:
     asked_at: datetime | None = None
     is_open: bool = False
     """Whether it may have an answer elsewhere too: an inference, or advice that any preference helps with."""
-    is_foreign: bool = False
-    """Whether it is about another conversation."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ def _foreign_questions(conversation: LabelledConversation, source: LabelledConve
     for question in source.questions:
         if question.is_answerable and not question.is_open:
             text = pattern.sub(lambda match: names[match.group()], question.text)
-            yield LabelledQuestion(text, is_answerable=False, is_foreign=True)
+            yield LabelledQuestion(text, is_answerable=False)
 
 
 def _speakers(conversation: LabelledConversation) -> list[str]:

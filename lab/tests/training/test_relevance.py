@@ -71,9 +71,10 @@ def test_a_trick_question_has_no_evidence(locomo):
 
 def test_questions_of_others_are_asked_with_the_names_of_this_one(locomo):
     """Only those with an answer elsewhere, and none that asks for an inference."""
-    lake, town = with_foreign_questions(read_locomo(locomo), 9)
+    talks = read_locomo(locomo)
 
-    foreign = [[question for question in asked.questions if question.is_foreign] for asked in (lake, town)]
+    pairs = zip(talks, with_foreign_questions(talks, 9), strict=True)
+    foreign = [asked.questions[len(talk.questions) :] for talk, asked in pairs]
     assert [[question.text for question in asked] for asked in foreign] == [
         ["What does Ana play?"],
         ["Where did Cleo go camping?"],

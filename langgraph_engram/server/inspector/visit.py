@@ -190,7 +190,7 @@ def templates() -> Environment:
         "words": words_of,
         "citations": split_citations,
         "spaced": lambda name: name.replace("_", " "),
-        "plural": format_count,
+        "plural": count_of,
     }
     return environment
 
@@ -214,6 +214,6 @@ def split_citations(answer: str, passages: int) -> list[tuple[str, int]]:
     return [(part, number if number <= passages else 0) for part, number in parts]
 
 
-def format_count(number: int, thing: str, things: str = "") -> str:
+def count_of(number: int, thing: str, things: str = "") -> str:
     """Format a number of things: "1 turn", "1,024 turns"."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"

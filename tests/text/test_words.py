@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.tokens import numbers_in, plain_number, spelled_numbers, stem
+from langgraph_engram.text.words import numbers_in, plain_number, spelled_numbers, stem
 
 
 @pytest.mark.parametrize(
