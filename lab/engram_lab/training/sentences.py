@@ -44,7 +44,7 @@ FOLDER = Path(__file__).resolve().parent
 SENTENCES = FOLDER / "lasting_sentences.jsonl"
 VOICES = FOLDER / "voice_sentences.jsonl"
 VOICED_MESSAGES = FOLDER / "voice_messages.jsonl"
-"""Messages of twelve invented authors, those of four held out; `words` stand in what looks like a wish, or is one."""
+"""Messages of invented authors, those of four held out; `words` stand in what looks like a wish, or is one."""
 BREADTH_QUERIES = FOLDER / "breadth_queries.jsonl"
 SORT_QUERIES = FOLDER / "sort_queries.jsonl"
 HELD_OUT = "held-out"
