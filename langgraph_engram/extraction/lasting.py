@@ -7,7 +7,7 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -35,7 +35,7 @@ THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-PASSED_ON_THRESHOLD = 0.5
+PASSED_ON_THRESHOLD = 0.3
 """The probability from which a sentence is no wish of its speaker."""
 MOST_LEADING = 3
 """Sentences at the start of a message, or after a quotation, that may lead to a text of somebody else."""
@@ -69,8 +69,8 @@ class Voiced:
     is_own: bool = True
     introduction: str = ""
     """The sentence that introduces it, and that decides whether it is the speaker's own; empty for none."""
-    deciding: frozenset[str] = frozenset()
-    """The sentence, its introduction and the first sentences before it: a wish has none that is passed on."""
+    surrounded: str = ""
+    """The sentence after its introduction and the first ones before it, and before the next: they show whose it is."""
 
 
 def mark_lasting(
@@ -90,9 +90,9 @@ def mark_lasting(
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in records]
-    marked = [voices[record.record_id] for record in found if record.lasting and record.record_id in users]
-    passed_on = _passed_on({text for voice in marked for text in voice.deciding}, encoder)
-    users = {key for key in users if passed_on.isdisjoint(voices[key].deciding)}
+    marked = {voices[record.record_id].surrounded for record in found if record.lasting and record.record_id in users}
+    passed_on = _passed_on(marked, encoder)
+    users = {key for key in users if voices[key].surrounded not in passed_on}
     return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
@@ -116,9 +116,9 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     return classified
 
 
-def _passed_on(sentences: Collection[str], encoder: Encoder) -> set[str]:
-    """Return those sentences that pass on what somebody else says, or is to say."""
-    texts = sorted(sentences) if encoder.name == VECTOR_SPACE else []
+def _passed_on(surrounded: Collection[str], encoder: Encoder) -> set[str]:
+    """Return those sentences, with what surrounds them, that pass on what somebody else says, or is to say."""
+    texts = sorted(surrounded) if encoder.name == VECTOR_SPACE else []
     if not texts:
         return set()
     vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
@@ -147,7 +147,7 @@ def _told_by(record: Record, sentences: Mapping[tuple[str, ...], Voiced]) -> Voi
     """Return the sentence that a record tells: the one in its words, or else in the most of them."""
     told = tuple(words(own_words(record.content, record.speaker)))
     if told in sentences or not sentences:
-        return sentences.get(told, Voiced(record.content))
+        return sentences.get(told, Voiced(record.content, surrounded=record.content))
     return sentences[max(sentences, key=lambda key: len({*told} & {*key}) / len({*told, *key}))]
 
 
@@ -167,9 +167,12 @@ def voiced_sentences(text: str) -> list[Voiced]:
         if "introduced" in own:
             introduction = introduction or (found[-1].text if found else "")
         is_own = own.count("pasted") <= MOST_QUOTED * len(own)
-        found.append(Voiced(sentence, is_own, introduction, frozenset({sentence, introduction, *leading} - {""})))
+        leading = [] if own[:1] == ["pasted"] else leading
+        before = leading if introduction in leading else [introduction, *leading]
+        found.append(Voiced(sentence, is_own, introduction, " ".join([*filter(None, before), sentence])))
         leading = [*leading, sentence][:MOST_LEADING] if is_own else []
-    return found
+    after = [f" {said.text}" * said.is_own for said in found[1:]] + [""]
+    return [replace(said, surrounded=said.surrounded + after) for said, after in zip(found, after, strict=True)]
 
 
 def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:

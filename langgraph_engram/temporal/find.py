@@ -26,9 +26,9 @@ CACHE_SIZE = 1024
 MOST_MATCHES = 1_000
 """Matches of a text that are read, the longest first: one that has more is a table or a log."""
 FEW_TIMES, CHARACTERS_A_TIME = 8, 100
-"""So many times are read in any text, and one more for so many characters: more stand in a table, or a list of days."""
+"""So many times are read in any text, and one for so many characters: more stand in a table, or a list of days."""
 LONGEST_CACHED = 2_000
-"""Characters of the longest text whose times are cached."""
+"""Characters of a text whose times are cached among many; of longer ones the last few are."""
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
 REACH = 48
@@ -91,7 +91,7 @@ def find_times(text: str, clock: datetime | None, date_order: DateOrder | None =
     `clock` is when it was said: without it only complete dates are found. `date_order` is that of day and month in
     "03/04/2025", where the text itself does not show it.
     """
-    find = _find if len(text) <= LONGEST_CACHED else _find.__wrapped__
+    find = _find if len(text) <= LONGEST_CACHED else _find_in_long
     return list(find(text, wall_time(clock), date_order))
 
 
@@ -119,11 +119,8 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
     first, slash, last = text.strip().partition("/")
     if slash and "/" not in last and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
         return Interval(start=start.start, end=end.end) if start.start <= end.end else None
-    for before in ("", "in ", "on "):
-        for mention in find_times(before + text.strip(), clock):
-            if mention.start_char >= len(before):
-                return mention.interval
-    return None
+    tried = ((len(before), find_times(before + text.strip(), clock)) for before in ("", "in ", "on "))
+    return next((mention.interval for start, found in tried for mention in found if mention.start_char >= start), None)
 
 
 def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
@@ -156,6 +153,9 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
     return tuple(_joined(text, _claim(utterance, complete=not known)))
 
 
+_find_in_long = lru_cache(maxsize=4)(_find.__wrapped__)
+
+
 def _claim(utterance: Utterance, *, complete: bool) -> list[TimeMention]:
     """Return the times of the longest matches, if `complete` those with a year; what is no time blocks others too."""
     text = utterance.text
@@ -165,7 +165,7 @@ def _claim(utterance: Utterance, *, complete: bool) -> list[TimeMention]:
     taken = bytearray(len(text))
     found = []
     matches.sort(key=lambda placed: (placed[0] - placed[1], placed[0]))
-    left = FEW_TIMES + len(text) // CHARACTERS_A_TIME
+    left = max(FEW_TIMES, len(text) // CHARACTERS_A_TIME)
     for start, end, rule, match in matches[:MOST_MATCHES]:
         if not left or any(taken[start:end]):
             continue

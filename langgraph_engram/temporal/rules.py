@@ -137,7 +137,7 @@ def _read_numbers(match: re.Match[str], utterance: Utterance) -> Period | None:
     if order is None and first != second:
         return None
     day, month = (second, first) if order == "month_first" else (first, second)
-    return _on(match, utterance, month, day)
+    return _in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
 
 
 def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
@@ -157,13 +157,10 @@ def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
 def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
     if match["month"] in AMBIGUOUS_MONTHS and match["day"].isdecimal() and not match["year"]:
         return None
-    period = _on(match, utterance, _month_number(match["month"]), _day_number(match["day"]))
+    month, day = _month_number(match["month"]), _day_number(match["day"])
+    period = _in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
     weekday = match["weekday"]
     return period if period is None or weekday is None or read_weekday(weekday) == period.first.weekday() else None
-
-
-def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Period | None:
-    return _in_year(match, utterance, lambda year: Period.of_day(date(year, month, day)))
 
 
 @MONTH_RULES.reads(rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", after=r"(?!,?\s+(?:the\s+)?\d)")

@@ -14,7 +14,7 @@ MOST_CHARACTERS = 400
 MOST_WITHOUT_SPACE = 2_000
 """Characters after which even a word is split: longer than an address is."""
 MIN_PART = 80
-MOST_SENTENCES = 5_000
+MOST_SENTENCES = 2_500
 """A text of more is cut into longer pieces: about as many, whatever it is made of."""
 WRAPPED = 60
 """A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""

@@ -27,7 +27,15 @@ from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.lasting import LABELS, LASTS, PASSED_ON, VOICE_FILE, WEIGHTS_FILE
+from langgraph_engram.extraction.lasting import (
+    LABELS,
+    LASTS,
+    PASSED_ON,
+    VOICE_FILE,
+    WEIGHTS_FILE,
+    Voiced,
+    voiced_sentences,
+)
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import LogisticRegression, TextClassifier, features_of, terms_of
 from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, SORTS
@@ -35,6 +43,8 @@ from langgraph_engram.retrieval.queries import BREADTH_FILE, BROAD, SORT_FILE, S
 FOLDER = Path(__file__).resolve().parent
 SENTENCES = FOLDER / "lasting_sentences.jsonl"
 VOICES = FOLDER / "voice_sentences.jsonl"
+VOICED_MESSAGES = FOLDER / "voice_messages.jsonl"
+"""Messages of invented authors, those of four held out; `words` stand in what looks like a wish, or is one."""
 BREADTH_QUERIES = FOLDER / "breadth_queries.jsonl"
 SORT_QUERIES = FOLDER / "sort_queries.jsonl"
 HELD_OUT = "held-out"
@@ -50,8 +60,14 @@ LEAST_FOUND = 4
 """Sentences and frames from which a word or a pair of words is a feature."""
 OFTEN_FOUND = 12
 """The same where there are thousands of sentences."""
-FEWEST_FOUND = 3
-"""The same of sentences whose words are invented to say who speaks."""
+VOICE_FOUND = 8
+"""The same of sentences with what surrounds them."""
+MESSAGE_WEIGHT = 8.0
+"""The weight of a message that was written as a whole, beside what frames make."""
+OWN_WEIGHT = 2.0
+"""The weight of what its author said of themselves or wished, beside what others said of themselves."""
+LED, GREETED = 4, 3
+"""Wishes that each introduction leads to, and of how many filled frames one stands after an introduction."""
 RIDGE = 30.0
 DIGITS = 3
 OTHER = "other"
@@ -171,6 +187,10 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
     heard = [Example(VOICED[e.label], e.text, e.weight) for e in read_examples(VOICES)[0] if e.label in VOICED]
+    own = [(line, voiced) for line, voiced in voiced_messages(held_out=False) if line["label"] == "own"]
+    told = [Example(line.get("kind", LASTS), voiced.text, OWN_WEIGHT) for line, voiced in own]
+    heard += [example for example in told if example.label != LASTS]
+    lasts += [Example(LASTS, example.text, example.weight) for example in told]
     return {
         **train(encoder, [*said, *heard], terms, ["instruction"], PREFIXES),
         **train(encoder, kept, terms, [kind for kind in LABELS if kind != "instruction"], PREFIXES, scaled=False),
@@ -179,12 +199,42 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
 
 
 def train_voices(encoder: Encoder) -> dict[str, object]:
-    """Learn which sentences pass on words of others: reports, tasks on a text, roles; the same wishes are in all."""
-    examples, texts = read_examples(VOICES)
+    """Learn which sentences, by what surrounds them, pass on words of others: reports, tasks on a text, roles."""
     known = [*read_examples(SENTENCES)[0], *said_in_passing()]
     wishes = [example for example in known if example.label == "instruction"]
-    said = [*examples, *(Example(OTHER, e.text, OTHERS_WEIGHT) for e in [*wishes, *known[::EACH]])]
-    return train(encoder, said, frequent_terms(texts, FEWEST_FOUND), [PASSED_ON], PREFIXES)
+    said = [*surrounded_frames(), *surrounded_messages(held_out=False)]
+    said += [Example(OTHER, e.text, OTHERS_WEIGHT) for e in [*wishes, *known[::EACH]]]
+    terms = frequent_terms(sorted({example.text for example in said}), VOICE_FOUND)
+    return train(encoder, said, terms, [PASSED_ON], PREFIXES[:1], scaled=False)
+
+
+def surrounded_frames() -> Iterator[Example]:
+    """Yield the frames of the voices filled, some after a sentence of a user's own, and wishes after the others."""
+    lines = _lines(VOICES)
+    topics, own = ([line["text"] for line in lines if line["label"] == label] for label in ("topic", "own"))
+    for number, line in enumerate(line for line in lines if line["label"] != "topic"):
+        wishes = [topics[(5 * number + 7 * step) % len(topics)] for step in range(FILLED // 2)]
+        for step, wish in enumerate(wishes if SLOT in line["text"] else []):
+            before = f"{own[(3 * number + step) % len(own)]} " if step % GREETED == GREETED - 1 else ""
+            text = before + line["text"].replace(SLOT, wish)
+            yield Example(line["label"], text, FRAME_WEIGHT / len(wishes))
+        for wish in wishes[:LED] if SLOT not in line["text"] else []:
+            yield Example(line["label"], f"{line['text']} {wish[0].upper()}{wish[1:]}.", FRAME_WEIGHT / LED)
+        if line["label"] == "own":
+            yield Example(line["label"], line["text"])
+
+
+def surrounded_messages(*, held_out: bool) -> Iterator[Example]:
+    """Yield what looks like a wish in the messages of authors, with its surroundings."""
+    for line, voiced in voiced_messages(held_out=held_out):
+        yield Example(line["label"], voiced.surrounded, MESSAGE_WEIGHT)
+
+
+def voiced_messages(*, held_out: bool) -> Iterator[tuple[dict[str, str], Voiced]]:
+    """Yield the lines of the held-out messages, or of the others, and the sentence that holds the words of each."""
+    for line in _lines(VOICED_MESSAGES):
+        if (line.get("split") == HELD_OUT) == held_out:
+            yield line, next(voiced for voiced in voiced_sentences(line["text"]) if line["words"] in voiced.text)
 
 
 def _example(said: Said) -> Example:

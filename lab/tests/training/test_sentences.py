@@ -1,6 +1,7 @@
 """What tells what lasts, how broad a query is and of which sort can be learned again, and comes out the same."""
 
 import json
+from collections import Counter
 from typing import get_args
 
 import numpy as np
@@ -18,9 +19,12 @@ from engram_lab.training.sentences import (
     read_held_out,
     said_in_passing,
     train,
+    voiced_messages,
 )
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.extraction.lasting import LABELS
+from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.extraction.lasting import LABELS, PACKAGE, PASSED_ON, PASSED_ON_THRESHOLD, VOICE_FILE
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.retrieval.queries import SORTS
 from langgraph_engram.schema import Breadth
 
@@ -80,6 +84,22 @@ def test_what_is_held_out_is_tried_and_never_learned():
     assert not {example.text for example in held_out} & {example.text for example in fitted}
     assert min(sum(found.values()) for found in counts.values()) > 50
     assert sum(sum(found.values()) for found in counts.values()) == len(held_out)
+
+
+def test_messages_of_other_authors_show_whose_wish_it_is():
+    """No author is on both sides; of the messages that were never learned few that pass a wish on look like one."""
+    authors = [{line["style"] for line, _ in voiced_messages(held_out=held_out)} for held_out in (False, True)]
+    lines, voiced = zip(*voiced_messages(held_out=True), strict=True)
+    texts = [sentence.surrounded for sentence in voiced]
+
+    weighed = TextClassifier.load((PASSED_ON,), PACKAGE, VOICE_FILE).probabilities(
+        texts, open_encoder(None).inner.encode([f"user: {text}" for text in texts])
+    )
+    own = Counter(line["label"] for line, row in zip(lines, weighed, strict=True) if row[0] < PASSED_ON_THRESHOLD)
+
+    assert authors[0].isdisjoint(authors[1])
+    assert own[PASSED_ON] <= 5
+    assert own["own"] >= 90
 
 
 def test_a_column_of_rounding_noise_gets_no_weight():
