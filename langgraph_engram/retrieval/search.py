@@ -99,8 +99,8 @@ def with_lasting(
 ) -> list[Evidence]:
     """Return passages that fit a budget of tokens with what lasts and bears on a query among them.
 
-    What was found and shows a statement stays where it is, and is marked with the route. The others come last, as far
-    as they take a share of the budget at most, and the last passages that show none give way to them.
+    What was found and shows a statement stays where it is, whole, and is marked with the route. The others come last,
+    as far as they take a share of the budget at most, and the last passages that show none give way to them.
     """
     wanted = _bearing_on(matches, query, near) if share else []
     marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
@@ -111,7 +111,10 @@ def with_lasting(
     fixed = [passage for passage in marked if LASTING in passage.routes]
     left = budget - sum(map(passage_tokens, (*fixed, *missing)))
     others = fit_budget([passage for passage in marked if passage not in fixed], left)
-    return [*(passage for passage in marked if passage in fixed or passage in others), *missing]
+    whole = {statement.evidence_id: statement for statement in missing}
+    kept = [passage for passage in marked if passage in fixed or passage in others]
+    placed = [_whole(passage, whole.pop(passage.evidence_id, None)) for passage in kept]
+    return [*placed, *whole.values()]
 
 
 def _bearing_on(matches: Matches, query: Vectors, most_near: int) -> list[Evidence]:
@@ -141,10 +144,15 @@ def distinct_statements(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def _shows(passage: Evidence, statement: Evidence) -> bool:
-    """Return whether a passage quotes a statement, as its own, which may be cut to a line, or beside others."""
+    """Return whether a passage quotes a statement, as its own or beside others."""
     record = statement.record
-    is_quoted = record is not None and own_words(record.content, record.speaker) in passage.text
-    return is_quoted or passage.evidence_id == statement.evidence_id
+    return record is not None and own_words(record.content, record.speaker) in passage.text
+
+
+def _whole(line: Evidence, statement: Evidence | None) -> Evidence:
+    """Return a passage, with all the words of the statement that it shows cut short."""
+    update = {"text": statement.text, "routes": {**line.routes, **statement.routes}} if statement else {}
+    return line.model_copy(update=update)
 
 
 def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:

@@ -59,12 +59,13 @@ def test_what_lasts_is_shown_once(passage, record):
 
 @pytest.mark.parametrize(("name", "text"), [("other", "Ana: Hello! Always give sources."), ("r0", "Ana: Always …")])
 def test_what_was_found_stays_in_its_place(shown, sources, passage, name, text):
-    """It is marked with the route, and not shown again, though it is cut to a line."""
+    """It is marked with the route, and not shown again; what was cut to a line is whole."""
     found = passage(name, f"8 May 2023, {text}", routes={"lexical": 0.5})
 
     (marked,) = shown("sources", found)
 
     assert set(marked.routes) == {"lexical", "lasting"}
+    assert "lways give sources." in marked.text
 
 
 def test_the_last_passages_give_way(shown, keep, turn, record, passage):
