@@ -64,8 +64,6 @@ VOICE_FOUND = 8
 """The same of sentences with what surrounds them."""
 MESSAGE_WEIGHT = 8.0
 """The weight of a message that was written as a whole, beside what frames make."""
-OWN_WEIGHT = 2.0
-"""The weight of what its author said of themselves or wished, beside what others said of themselves."""
 LED, GREETED = 4, 3
 """Wishes that each introduction leads to, and of how many filled frames one stands after an introduction."""
 RIDGE = 30.0
@@ -187,10 +185,6 @@ def train_lasting(encoder: Encoder, sessions: Iterable[Session] = ()) -> dict[st
     lasts = [Example(OTHER if example.label == OTHER else LASTS, example.text, example.weight) for example in said]
     kept = [example for example in said if example.label != OTHER]
     heard = [Example(VOICED[e.label], e.text, e.weight) for e in read_examples(VOICES)[0] if e.label in VOICED]
-    own = [(line, voiced) for line, voiced in voiced_messages(held_out=False) if line["label"] == "own"]
-    told = [Example(line.get("kind", LASTS), voiced.text, OWN_WEIGHT) for line, voiced in own]
-    heard += [example for example in told if example.label != LASTS]
-    lasts += [Example(LASTS, example.text, example.weight) for example in told]
     return {
         **train(encoder, [*said, *heard], terms, ["instruction"], PREFIXES),
         **train(encoder, kept, terms, [kind for kind in LABELS if kind != "instruction"], PREFIXES, scaled=False),
