@@ -8,6 +8,7 @@ sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal, get_args
 
 import numpy as np
@@ -171,8 +172,10 @@ def voiced_sentences(text: str) -> list[Voiced]:
         before = leading if introduction in leading else [introduction, *leading]
         found.append(Voiced(sentence, is_own, introduction, " ".join([*filter(None, before), sentence])))
         leading = [*leading, sentence][:MOST_LEADING] if is_own else []
-    after = [f" {said.text}" * said.is_own for said in found[1:]] + [""]
-    return [replace(said, surrounded=said.surrounded + after) for said, after in zip(found, after, strict=True)]
+    return [
+        replace(said, surrounded=f"{said.surrounded} {after.text}") if after and after.is_own else said
+        for said, after in zip_longest(found, found[1:])
+    ]
 
 
 def _own_turns(turns: Collection[Turn], index: ScopeIndex, user_id: str) -> set[str]:

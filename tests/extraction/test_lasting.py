@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.extraction.lasting import mark_lasting
+from langgraph_engram.extraction.lasting import mark_lasting, voiced_sentences
 from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
@@ -82,3 +82,8 @@ def test_a_quoted_instruction_is_none(marked, text):
 def test_terms_are_words_signs_and_pairs():
     """Numbers say nothing about the kind of a sentence."""
     assert terms_of("Don’t, 3!") == {"don't", ",", "!", "^ don't", "don't ,", ", !"}
+
+
+def test_a_message_without_words_has_no_sentences():
+    """An image without a word is remembered, and nothing of it is told."""
+    assert voiced_sentences("") == []
