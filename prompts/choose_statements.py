@@ -60,7 +60,8 @@ such as hobbies, visits or plans, and for rules and wishes that hold beside one 
 SETS: up to {MOST_SETS} plural names, by commas, of what a later question would count, sum up or list it among ("model \
 kits", "weddings attended"); empty where none would.
 CONTENT: only where the sentence cannot be read alone, and always for an assistant's reply: one sentence, in the \
-speaker's own terms, with names for pronouns; else leave it and the bars before it out.
+speaker's own terms, with names for pronouns and nothing that they did not say; else leave it and the bars before it \
+out.
 Use names of slots and sets that are known where they fit. Leave out questions, tasks of the moment (how one text is \
 to be changed), small talk, and general knowledge, whoever tells it. What somebody only answers to a proposal of the \
 same session (likes it, thinks of it, will try it) does not last: what was done, bought, booked or promised does. \

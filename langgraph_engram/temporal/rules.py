@@ -101,6 +101,8 @@ LIST_LINE = re.compile(r"\s*(?:[-*+•#|]|\d+[.)])")
 IN_A_LIST = re.compile(rf"(?i){FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$")
 """Another weekday and a comma or "or" before a weekday: it is one of several."""
 AND_ANOTHER = re.compile(rf"(?i)(?:,|\s+or)\s+{FULL_WEEKDAY}")
+AFTER_NAME = re.compile(r"[a-z,] [A-Z][a-z]+ $")
+"""A word with a capital before a weekday: "Black Friday" is a feast."""
 
 
 @NUMBER_RULES.reads(
@@ -397,9 +399,11 @@ def _read_which_weekday(match: re.Match[str], utterance: Utterance) -> Period | 
 )
 def _read_bare_weekday(match: re.Match[str], utterance: Utterance) -> Period | None:
     tense = utterance.tense(match)
-    is_listed = IN_A_LIST.search(utterance.before(match)) or AND_ANOTHER.match(utterance.text, match.end("span"))
+    before = utterance.before(match)
+    is_listed = IN_A_LIST.search(before) or AND_ANOTHER.match(utterance.text, match.end("span"))
     weekday = read_weekday(match["weekday"])
-    if tense is None or utterance.is_habit(match) or is_listed or weekday == utterance.today.weekday():
+    is_another = utterance.is_habit(match) or is_listed or AFTER_NAME.search(before)
+    if tense is None or is_another or weekday == utterance.today.weekday():
         return None
     return Period.of_day(weekday_from(utterance.today, weekday, 1 if tense == "ahead" else -1))
 

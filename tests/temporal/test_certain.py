@@ -121,6 +121,7 @@ Give me a second, that is my second chance.
 Spring rolls fall apart in autumn colors.
 We have a Christmas tree for Christmas dinner.
 I walked in 2019 steps.
+We bought it on Black Friday, and she came the week after Good Friday.
 It was the first time in ten years.
 Sales grew by half in one week.
 31 February 2023 was fine.
