@@ -113,7 +113,9 @@ def with_lasting(
     others = fit_budget([passage for passage in marked if passage not in fixed], left)
     whole = {statement.evidence_id: statement for statement in missing}
     kept = [passage for passage in marked if passage in fixed or passage in others]
-    placed = [_whole(passage, whole.pop(passage.evidence_id, None)) for passage in kept]
+    placed = [
+        _whole(passage, whole.pop(passage.evidence_id)) if passage.evidence_id in whole else passage for passage in kept
+    ]
     return [*placed, *whole.values()]
 
 
@@ -149,10 +151,9 @@ def _shows(passage: Evidence, statement: Evidence) -> bool:
     return record is not None and own_words(record.content, record.speaker) in passage.text
 
 
-def _whole(line: Evidence, statement: Evidence | None) -> Evidence:
-    """Return a passage, with all the words of the statement that it shows cut short."""
-    update = {"text": statement.text, "routes": {**line.routes, **statement.routes}} if statement else {}
-    return line.model_copy(update=update)
+def _whole(line: Evidence, statement: Evidence) -> Evidence:
+    """Return a passage with all the words of the statement that it shows cut short."""
+    return line.model_copy(update={"text": statement.text, "routes": {**line.routes, **statement.routes}})
 
 
 def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:
