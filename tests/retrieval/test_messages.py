@@ -117,6 +117,18 @@ def test_what_asks_is_not_idle_for_want_of_a_name(told, query):
     assert told.search(query, user_id="ana").sort == "question"
 
 
+def test_what_friends_say_of_themselves_asks_nothing():
+    """In a talk that holds no assistant, only what asks is a question."""
+    with Memory(model="rules") as memory:
+        talk = [{"role": "user", "name": name, "content": "We have not spoken for a year."} for name in ("Ana", "Ben")]
+        memory.remember(talk, user_id="ana")
+
+        said = "I can't believe how much I dread Sundays lately."
+        asked = "did i tell you about my brother?"
+
+        assert [memory.search(query, user_id="ana").sort for query in (said, asked)] == ["message", "question"]
+
+
 def test_a_follow_up_is_read_with_its_thread(told):
     """Alone it has no subject."""
     thread = ["Plan the team lunch for Thursday", "Here is a menu: satay, noodles, mango."]
