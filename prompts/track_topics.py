@@ -42,4 +42,7 @@ class TrackTopics(Question[TopicNote]):
         keywords = [f"Its keywords: {plain(', '.join(self.keywords_before))}"] if self.keywords_before else []
         earlier = [*map(quote_turn, self.before), *topic, *keywords]
         context = [inside("context", "\n".join(earlier))] if earlier else []
-        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join([*context, inside("conversation", quote_turn(self.turn))]))]
+        return [
+            SystemMessage(SYSTEM),
+            HumanMessage("\n\n".join([*context, inside("conversation", quote_turn(self.turn))])),
+        ]
