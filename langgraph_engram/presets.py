@@ -5,7 +5,6 @@ from pydantic import BaseModel
 from langgraph_engram.errors import UnknownPreset
 from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
 from langgraph_engram.settings import (
-    AnswerSettings,
     DeepSettings,
     ExtractSettings,
     RetrieveSettings,
@@ -40,7 +39,6 @@ AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, ref
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(budget=UNLIMITED, stop=0, lasting_share=0, messages=False, whole=False)
 """Everything that is found, and nothing beside it."""
-FEWEST_WORDS = AnswerSettings(style="short")
 
 PRESETS: dict[str, Settings] = {
     "engram": Settings(),
@@ -64,7 +62,6 @@ PRESETS: dict[str, Settings] = {
         synthesis=SynthesisSettings(enabled=False),
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["boundary"]}),
         deep=AT_ONCE,
-        answer=FEWEST_WORDS,
     ),
     "structmem": Settings(
         preset="structmem",
@@ -75,7 +72,6 @@ PRESETS: dict[str, Settings] = {
         synthesis=SynthesisSettings(max_words=350),
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["dense", "synthesis"]}),
         deep=AT_ONCE,
-        answer=FEWEST_WORDS,
     ),
     "hymem": Settings(
         preset="hymem",

@@ -139,8 +139,8 @@ class AnswerSettings(Frozen):
     """How answers are worded."""
 
     style: AnswerStyle = "auto"
-    """As long as the question asks for, the fewest words, or full sentences. DimMem and HyMem have a wording of their
-    own in place of "auto"."""
+    """As long as the question asks for, the fewest words, or full sentences. Papers have a wording of their own in
+    place of "auto"."""
 
 
 class TraceSettings(Frozen):

@@ -7,7 +7,6 @@ model reads them. There is no example: a small model copies its names.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -17,17 +16,12 @@ from langgraph_engram.schema import MemoryType
 
 
 class RecordDraft(BaseModel):
-    """One atomic memory: where it stands, its type, whether it is said once and for all, and what it says."""
+    """One atomic memory: where it stands, its type, what it says, and its dimensions."""
 
     sources: list[int] = Field(description="numbers in brackets of the sentences that say it")
     memory_type: MemoryType = Field(
         default="fact",
         description="episodic: something done or planned; profile: a lasting trait or preference; else fact",
-    )
-    standing: Literal["no", "instruction", "preference", "identity"] = Field(
-        default="no",
-        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
-        "prefers in general; identity: who the user is; no for anything else or about anybody else",
     )
     content: str = Field(
         default="",
@@ -40,7 +34,7 @@ class RecordDraft(BaseModel):
     location: str = Field(default="", description="where it happens; empty if unsaid")
     reason: str = Field(default="", description="why it happens; empty if unsaid")
     purpose: str = Field(default="", description="what it is for; empty if unsaid")
-    keywords: list[str] = Field(default=[], description="up to six names and things of the sentence")
+    keywords: list[str] = Field(default=[], description="names and things of the sentence")
 
 
 class Extraction(BaseModel):
@@ -59,8 +53,10 @@ Sentences have numbers in brackets. Go through them in order, and make one recor
 HOW = """\
 A record names its sentences by number. Write names instead of "I", "you", "they" or "it"; take them, and whatever \
 else makes a record clear by itself, from any sentence or from the context, and add nothing that is not shown. Where a \
-date stands in brackets after a time, use that date; else keep the words of the time. Text between context tags was \
-said before: read it, and make no record of it alone. Leave a field empty, or out, where there is nothing to say."""
+date stands in brackets after a time, use that date; else keep the words of the time. Keep time, place, reason and \
+purpose in the words of a record too, and make no habit of what was done once. A sentence that tells several things \
+has several records. Text between context tags was said before: read it, and make no record of it alone. Leave a field \
+empty where there is nothing to say."""
 RULES = f"""{OPENING} holds a fact, plan, event, preference, name, number, place or date, or that an assistant \
 recommends. An image has no record of its own: take from its caption what the words around it lean on and do not say. \
 Join sentences only if they say one thing. Leave out what only greets, thanks, praises, encourages or asks, and what \
@@ -68,9 +64,8 @@ somebody finds of something in passing ("it looks great").
 {HOW}"""
 SELECTIVE = f"""{OPENING} tells something of value in the long run: who the user is, whom and what they know, have and \
 use, and how things stand; what they did, experienced and plan; what they prefer, believe, do by habit, aim at and are \
-able to; and whatever helps to understand later what they need. A sentence that tells several things has several \
-records. Leave out greetings, thanks, plain confirmations and small talk, and what matters for the task at hand alone: \
-how a text is to be laid out, and what is asked for once.
+able to; and whatever helps to understand later what they need. Leave out greetings, thanks, plain confirmations and \
+small talk, and what matters for the task at hand alone: how a text is to be laid out, and what is asked for once.
 {HOW}"""
 
 

@@ -3,16 +3,20 @@
 As in the paper, the model names its likeliest and its least likely label, each with a probability.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, quote_turn
-from langgraph_engram.prompts.track_topics import Label
 from langgraph_engram.schema import Turn
+
+Label = Literal["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]
+SHIFT_LABELS: Sequence[Label] = ("topic_intro", "topic_shift")
+"""The labels that open an event; the others continue one."""
 
 
 class LabelGuess(BaseModel):

@@ -80,6 +80,10 @@ WORDINGS: Mapping[AnswerStyle, Wording] = {
 """The wording of answers, by style (docs/decisions/0019)."""
 
 
+SHORTEST = Wording(f"{BRIEF} {CITE}\n{DATES} {NEWEST}", "Answer in a few words.", f"{LIKELY} {ELSE_UNKNOWN}")
+"""The fewest words, from all that there is: nothing further is looked for."""
+
+
 @dataclass(frozen=True)
 class AnswerForm:
     """What the reader of an answer is shown, and how it words the answer."""

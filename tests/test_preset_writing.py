@@ -11,7 +11,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
-from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
+from langgraph_engram.prompts.track_topics import TopicNote
 from langgraph_engram.testing import FakeModel
 from tests.conftest import by_rule
 
@@ -126,9 +126,8 @@ def talk(subjects, turns):
 
 def noted(question):
     """Note of a turn its third word as topic and the last as keyword."""
-    words = question.turns[0].text.strip(".").split()
-    note = TopicNote(turn=1, topic=words[1], keywords=[words[1], words[-1]], label="detail_elaborate")
-    return TopicTrack(notes=[note])
+    words = question.turn.text.strip(".").split()
+    return TopicNote(topic=words[1], keywords=[words[1], words[-1]])
 
 
 def judged(question):
@@ -164,14 +163,15 @@ def test_esmem_describes_a_boundary_from_topics_keywords_and_turns(write):
 
 
 def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):
-    """The turn before, its topic and keywords, and the turn itself (ES-Mem Figure 6)."""
+    """The turn before, its topic and keywords, and the turn itself; nothing is asked but these (ES-Mem Figure 6)."""
     _, asked = write(preset("esmem"), talk(("bees",), 3), answer=by_script)
 
     first, second, third = asked_about(asked, "TrackTopics")
-    assert (first.before, first.topic_before, first.keywords_before) == ((), "", ())
-    assert [turn.text for turn in third.before] == [second.turns[0].text]
+    assert (first.before, first.topic_before, first.keywords_before) == ([], "", ())
+    assert [turn.text for turn in third.before] == [second.turn.text]
     assert (third.topic_before, third.keywords_before) == ("bees", ("bees", "bees1"))
     assert "Its keywords: bees, bees1" in third.render()[-1].text
+    assert list(TopicNote.model_fields) == ["topic", "keywords"]
 
 
 def test_esmem_without_segmentation_finds_its_windows(write):

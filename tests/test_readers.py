@@ -11,7 +11,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
-from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN, WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence
@@ -108,6 +108,18 @@ def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses():
     headings = [line for line in shown.splitlines() if line.endswith(":") and "[" not in line]
     assert sorted(headings[:2]) == ["Memories of Ana:", "Memories of Ben:"]
     assert headings[2:] == ["Summaries:"]
+
+
+def test_a_paper_reads_what_lasts_as_often_as_it_was_said():
+    """Entries have timestamps (StructMem Eq. 2): the same words on another day are another entry."""
+    with Memory("memory:", "rules", "structmem", encoder="minilm") as memory:
+        for day in (1, 2):
+            said = [{"role": "user", "content": "I am allergic to peanuts.", "said_at": f"2023-05-0{day}"}]
+            memory.remember(said, user_id="ana", session_id=f"s{day}", close_session=True)
+        found = memory.search("What is the user allergic to?", user_id="ana").evidence
+
+    entries = [passage.record for passage in found if passage.record]
+    assert [entry.lasting is not None for entry in entries] == [True, True]
 
 
 def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
@@ -238,6 +250,12 @@ def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, change
 
     assert any(passage.record and passage.record.speaker == "user" for passage in question.evidence)
     assert ("\n" in "".join(p.text for p in question.evidence if p.record and p.record.speaker == "user")) is replied
+
+
+@pytest.mark.parametrize("name", ["esmem", "structmem", "dimmem"])
+def test_who_reads_once_is_not_asked_for_more(name):
+    """No further memories are looked for where one retrieval and one answer are all there is."""
+    assert MORE not in told(name).render()[0].text
 
 
 @pytest.mark.parametrize(

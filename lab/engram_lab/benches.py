@@ -26,7 +26,6 @@ from engram_lab.evidence_scores import (
 )
 from engram_lab.harness import MEDIAN, Figures, Setup, StrPath, mean, mean_at_budgets, percentile, split_by_answer
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
@@ -101,12 +100,11 @@ def run_longmemeval(path: StrPath, setup: Setup, *, limit: int | None = None, **
     items = datasets.read_longmemeval(path)[:limit]
     if not items:
         raise InvalidInput(f"no question to ask: limit is {limit!r}, and must be at least 1")
-    rules = RuleModel()
     asked = [] if setup.intent_model else items
-    by_rules = {item.name: read_intent(rules, item.questions[0], item.asked_at) for item in asked}
+    by_rules = {item.name: read_intent(setup, item.questions[0], item.asked_at) for item in asked}
 
     def intent_of(item: Conversation[LongMemEvalQuestion], question: LongMemEvalQuestion) -> Figures:
-        return {"intent": by_rules.get(item.name) or read_intent(setup.intent_model or rules, question, item.asked_at)}
+        return {"intent": by_rules.get(item.name) or read_intent(setup, question, item.asked_at)}
 
     haystacks = [item for item in items if item.sessions]
     run = measure("longmemeval", path, setup, haystacks, LongMemEvalLine, intent_of, one_by_one=False, **keeping)
@@ -115,9 +113,10 @@ def run_longmemeval(path: StrPath, setup: Setup, *, limit: int | None = None, **
     return run.report({**longmemeval_figures(run.lines), "assistant_trigger": trigger}, seconds)
 
 
-def read_intent(model: Model, question: LongMemEvalQuestion, asked_at: datetime | None) -> QuestionIntent:
+def read_intent(setup: Setup, question: LongMemEvalQuestion, asked_at: datetime | None) -> QuestionIntent:
     """Read a query as the memory's graph does."""
-    intent = model.ask(ParseIntent(question.question, asked_at)).answer
+    model = setup.intent_model or RuleModel()
+    intent = model.ask(ParseIntent(question.question, asked_at, rules=setup.intent_rules)).answer
     return QuestionIntent(
         question_id=question.question_id,
         asks_for_assistant=question.question_type == ASSISTANT_TYPE,

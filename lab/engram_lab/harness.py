@@ -18,6 +18,7 @@ from scipy.stats import bootstrap
 from engram_lab.evidence_scores import BUDGETS, SHOWN, Passage, fit_budget, quoted_turns, to_passage
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.parse_intent import SYSTEM
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Recollection, Usage, UsageEntry, count_tokens
 from langgraph_engram.schema import Evidence, Frozen
@@ -54,6 +55,8 @@ class Setup:
     """Everything else that decides what is written and answered, as JSON."""
     intent_model: Model | None = None
     """What parses queries under the settings; None for the rules."""
+    intent_rules: str = SYSTEM
+    """What it is told."""
 
     def names(self) -> dict[str, str]:
         """Return the names, under those of the command line's JSON."""

@@ -23,6 +23,7 @@ from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
+from langgraph_engram.papers import read_parts
 from langgraph_engram.presets import changed
 from langgraph_engram.settings import Settings
 
@@ -100,6 +101,7 @@ class Opener:
             reader=reading.name,
             encoder=encoder.name,
             intent_model=reading if settings.retrieve.intent == "model" and not reading.by_rules else None,
+            intent_rules=read_parts(encoder, settings).intent_rules,
             settings={**settings.model_dump(mode="json"), "without": list(without or ()), **chat},
         )
 

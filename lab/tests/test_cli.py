@@ -12,6 +12,7 @@ import pytest
 from engram_lab import speed
 from engram_lab.opening import Opener
 from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.papers.dimmem import INTENT_RULES
 from tests.fake_server import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
@@ -142,6 +143,13 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
     for size in ("20_records", "200_records"):
         assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
+
+
+def test_queries_are_measured_by_the_rules_of_their_preset():
+    """DimMem's trigger (Table 6) is its own query analysis (Figure 8)."""
+    setup = Opener({}).setup("longmemeval", "dimmem", "rules", "rules", open_encoder("hashing"))
+
+    assert setup.intent_rules == INTENT_RULES
 
 
 @pytest.mark.parametrize(("dataset", "style"), [("locomo", "short"), ("longmemeval", "short"), ("beam", "auto")])

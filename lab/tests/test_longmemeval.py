@@ -71,12 +71,12 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, se
 
 
 def test_the_model_that_reads_queries_is_measured(questions_file, setup):
-    """Where a preset has its model parse queries, the trigger is the model's, asked once for each haystack."""
+    """Where a preset has its model parse queries, the trigger is the model's, asked once a haystack by its rules."""
     model = FakeModel([ParsedIntent(anchor="anything", needs_assistant=True)] * 3)
 
-    figures = run_longmemeval(questions_file, replace(setup, intent_model=model))
+    figures = run_longmemeval(questions_file, replace(setup, intent_model=model, intent_rules="Be strict."))
 
-    assert len(model.asked) == 3
+    assert [question.rules for question in model.asked] == ["Be strict."] * 3
     assert figures["assistant_trigger"]["questions"] == 3
     assert figures["assistant_trigger"]["precision"] < 1
 

@@ -131,15 +131,15 @@ def merged(group: Sequence[Record], content: str) -> Record:
     return in_conflict(made, [other for other in conflicts if other not in ids])
 
 
-def objection_to_merge(group: Sequence[Record], made: Record) -> str:
-    """Return why records must not be merged into `made`; empty if they may (DimMem section 3.4)."""
+def objection_to_merge(group: Sequence[Record], made: Record, *, verify: bool = True) -> str:
+    """Return why records must not be merged into `made`, if `verify` by its words as well; empty if they may."""
     if not made.content:
         return WITHOUT_WORDS
     if any(are_apart_in_time(first, second) for first, second in combinations(group, 2)):
         return TWO_EVENTS
     if not {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids):
         return LOSES_SOURCE
-    return "" if all(_says_as_much(made, record) for record in group) else LEAVES_OUT
+    return LEAVES_OUT if verify and not all(_says_as_much(made, record) for record in group) else ""
 
 
 def as_merged(group: Sequence[Record], made: Record) -> list[Record]:

@@ -1,7 +1,7 @@
 """Turn verdicts on clusters into resolutions that do not contradict one another, and these into proposals.
 
-What a verdict does not say clearly keeps everything. A merge that would lose a cited source, that says what its sources
-do not, or that makes one of two events is refused.
+What a verdict does not say clearly keeps everything. A merge that would lose a cited source, that makes one of two
+events or, where it is verified, says more or less than its sources is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,14 +131,14 @@ class Proposer:
     events: Sequence[Event]
     pairs: Sequence[Pair]
     verify: bool
-    """Whether a merged text is verified against its sources."""
+    """Whether a merged text is verified against its sources and its parts."""
 
     def propose(self, resolution: Resolution) -> Proposal:
         """Return a resolution as a decision to carry out; a merge that must not be keeps everything, and says why."""
         result_id = resolution.members[-1].record_id if resolution.action == "SUPERSEDE" else None
         if resolution.action == "MERGE":
             made = merged(resolution.members, resolution.content)
-            if objection := objection_to_merge(resolution.members, made) or self._unsupported(made):
+            if objection := objection_to_merge(resolution.members, made, verify=self.verify) or self._unsupported(made):
                 resolution = replace(resolution, action="KEEP_BOTH", reason=objection, content="")
             else:
                 result_id = made.record_id

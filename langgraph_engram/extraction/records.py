@@ -1,21 +1,22 @@
 """Make records of drafts: sources checked, words completed, times resolved, ids derived from content.
 
 A draft cites numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
-was said, after its speaker's name. What a draft leaves open of a sentence's dimensions is read off its words.
+was said, after its speaker's name. What a draft does not name of a sentence's dimensions is read off its words; what it
+names as empty stays so.
 """
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
-from langgraph_engram.schema import Interval, Lasting, Record, RecordKind, Turn, make_id
+from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
@@ -34,11 +35,7 @@ REPEATED = 0.85
 """Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
-LASTING: dict[str, Lasting] = {"instruction": "instruction", "preference": "preference", "identity": "state"}
-"""What is said once and for all; who the user is, is how things stand."""
-USUAL_SIGNIFICANCE = 2
-"""The significance of what lasts where a model notes none."""
-DIMENSIONS = "memory_type lasting significance time_text event_start event_end location reason purpose keywords".split()
+DIMENSIONS = "memory_type time_text event_start event_end location reason purpose keywords".split()
 NO_SOURCE = "it cites no sentence that it was extracted from"
 Draft: TypeAlias = RecordDraft | SourcedSentence
 """What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
@@ -228,18 +225,20 @@ def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[s
     """Return the dimensions of a record by name; what was noted counts where the draft became this record alone."""
     said = " ".join(sentence.text for sentence in text.sentences) or text.content
     noted = draft if alone else RecordDraft(sources=[])
+
+    def named(name: str, read: Callable[[str], object]) -> Any:
+        return getattr(noted, name) if name in noted.model_fields_set else read(said)
+
     happened, time_text = _event_time(noted.time, text)
     return {
         "memory_type": draft.memory_type,
-        "lasting": LASTING.get(draft.standing),
-        "significance": float(USUAL_SIGNIFICANCE if draft.standing in LASTING else 0),
         "time_text": time_text,
         "event_start": happened.start if happened else None,
         "event_end": happened.end if happened else None,
-        "location": noted.location or location_of(said),
-        "reason": noted.reason or reason_of(said),
-        "purpose": noted.purpose or purpose_of(said),
-        "keywords": list(dict.fromkeys(noted.keywords)) or keywords_of(said),
+        "location": named("location", location_of),
+        "reason": named("reason", reason_of),
+        "purpose": named("purpose", purpose_of),
+        "keywords": list(dict.fromkeys(named("keywords", keywords_of))),
     }
 
 

@@ -9,7 +9,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
 from langgraph_engram.papers import dimmem, esmem, hymem, structmem
 from langgraph_engram.papers.search import PaperRetriever, Ranker, RecordRanker, as_found
-from langgraph_engram.prompts.write_answer import SOURCE, AnswerForm
+from langgraph_engram.prompts.write_answer import SHORTEST, SOURCE, AnswerForm
 from langgraph_engram.retrieval.light import ReadParts, default_parts
 from langgraph_engram.settings import Settings
 
@@ -29,10 +29,11 @@ def read_parts(encoder: Encoder, settings: Settings) -> ReadParts:
         case EsMemSettings() as paper:
             lacking = ["boundary"] if paper.boundary_k else []
             ranker = esmem.EsMemRanker(paper)
+            form = replace(form, wording=SHORTEST)
             parts = ReadParts(PaperRetriever(encoder, ranker, search, lacking, paper.event_passages), form)
         case StructMemSettings() as paper:
             ranker = structmem.StructMemRanker(routes, paper.top_k, paper.synthesis_k)
-            form = replace(form, layout=structmem.by_speaker)
+            form = replace(form, wording=SHORTEST, layout=structmem.by_speaker)
             parts = ReadParts(PaperRetriever(encoder, ranker, search, routes), form)
         case HyMemSettings() as paper:
             ranker = RecordRanker(routes, paper.top_k) if paper.level1 else hymem.UnitRanker(paper.top_k, encoder)

@@ -29,7 +29,8 @@ from langgraph_engram.text.words import words
 
 INTENT_RULES = f"""{SYSTEM}
 Word the anchor for retrieval: it keeps the time, place, quantity and order that the question names, and says \
-"the user" for "I", "me" and "my".
+"the user" for "I", "me" and "my". Give a time in dates counted from today, as "on", "before", "after" or "around" \
+one, or "between" two; a year is between its first and its last day.
 It needs the assistant where it goes back to an earlier conversation ("last time", "we talked about", "our previous \
 chat"), or asks to be reminded of what was recommended, mentioned, said, told, provided or suggested. "Can you remind \
 me which airline you suggested?" does; "How many countries have I visited this year?" does not."""

@@ -14,8 +14,8 @@ from langgraph_engram.paper_settings import UNLIMITED, DimMemSettings, EsMemSett
 from langgraph_engram.papers.dimmem import WindowSegmenter
 from langgraph_engram.papers.search import best_events
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary
-from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicTrack, TrackTopics
+from langgraph_engram.prompts.judge_boundary import SHIFT_LABELS, BoundaryVerdict, JudgeBoundary, Label
+from langgraph_engram.prompts.track_topics import TopicNote, TrackTopics
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, event_scores
@@ -85,14 +85,14 @@ class AskingSegmenter(Segmenter):
     ) -> tuple[list[TurnTopic], list[UsageEntry]]:
         """Ask what each turn is about: a question shows the turn before, its topic and keywords."""
         topics: list[TurnTopic] = []
-        results: list[LLMResult[TopicTrack]] = []
+        results: list[LLMResult[TopicNote]] = []
         last = earlier
         for position, turn in enumerate(turns):
-            context = tuple([*before, *turns[:position]][-1:])
-            result = self.model.ask(TrackTopics((turn,), context, last.topic, last.keywords))
-            notes = [note for note in result.answer.notes if note.turn == 1] if result.answer else []
-            last = TurnTopic(notes[-1].topic, tuple(notes[-1].keywords)) if notes else last
-            topics.append(last if notes else TurnTopic(keywords=turn_keywords(turn)))
+            context = [*before, *turns[:position]][-1:]
+            result = self.model.ask(TrackTopics(turn, context, last.topic, last.keywords))
+            note = result.answer
+            last = TurnTopic(note.topic, tuple(note.keywords)) if note else last
+            topics.append(last if note else TurnTopic(keywords=turn_keywords(turn)))
             results.append(result)
         return topics, _usage(results)
 

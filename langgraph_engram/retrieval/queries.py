@@ -163,6 +163,8 @@ def with_context(message: str, before: Sequence[str]) -> str:
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:
-    """Read a parsed time, within the query where it stands there word for word: its verbs show the year."""
+    """Read a parsed time, or a bare year, within the query where it stands there word for word: verbs show the year."""
     in_query = parse_constraint(query, now) if parsed else None
-    return in_query if in_query and in_query.text == parsed else parse_constraint(parsed, now)
+    if in_query and in_query.text == parsed:
+        return in_query
+    return parse_constraint(parsed, now) or parse_constraint(f"in {parsed}", now)

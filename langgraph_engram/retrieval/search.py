@@ -91,7 +91,7 @@ def cut(
     elif shown and not fitting:
         least = min(map(passage_tokens, shown))
         notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-    return Found(distinct_statements(evidence)[: search.limit], notes)
+    return Found((distinct_statements(evidence) if lasting_share else evidence)[: search.limit], notes)
 
 
 def with_lasting(

@@ -13,9 +13,9 @@ from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractLasting, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
-from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
+from langgraph_engram.prompts.judge_boundary import SHIFT_LABELS, BoundaryVerdict, JudgeBoundary, Label, LabelGuess
 from langgraph_engram.prompts.rendering import AboutSentences, Sentence, number_sentences
-from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
+from langgraph_engram.prompts.track_topics import TopicNote, TrackTopics
 from langgraph_engram.schema import Turn
 from langgraph_engram.text.keywords import keywords_of, topic_of
 from langgraph_engram.text.markdown import prose_of
@@ -103,17 +103,10 @@ def describe_boundary(question: DescribeBoundary) -> str:
     return boundary_text(question.kind, earlier, later, question.first_turns, question.gap)
 
 
-def track_topics(question: TrackTopics) -> TopicTrack:
-    """Return for each turn its keywords, and as topic the first of them; without any, the topic before goes on."""
-    turns = [*question.before, *question.turns]
-    topic = question.topic_before
-    notes: list[TopicNote] = []
-    for number, turn in enumerate(question.turns, start=1):
-        keywords = keywords_of(turn.said)
-        topic = topic_of(keywords, topic)
-        label, confidence = _label_turn(turns[: len(question.before) + number - 1], turn)
-        notes.append(TopicNote(turn=number, topic=topic, keywords=keywords, label=label, confidence=confidence))
-    return TopicTrack(notes=notes)
+def track_topics(question: TrackTopics) -> TopicNote:
+    """Return a turn's keywords, and as topic the first of them; without any, the topic before goes on."""
+    keywords = keywords_of(question.turn.said)
+    return TopicNote(topic=topic_of(keywords, question.topic_before), keywords=keywords)
 
 
 def _numbered(question: AboutSentences) -> list[Sentence]:

@@ -300,10 +300,11 @@ def test_a_merge_conserves(sources):
     ],
 )
 def test_a_merged_text_holds_the_names_and_numbers_of_its_parts(record, content, objection):
-    """A small model merged two homes into the text of the first: where one lives now was lost."""
+    """A small model merged two homes into the text of the first. Papers, which verify nothing, take its words."""
     group = [record(0, "Ana: I left Lisbon, it cost 1,200 euros."), record(1, "Ana: Now I live in Porto.")]
 
     assert objection_to_merge(group, merged(group, content)) == objection
+    assert objection_to_merge(group, merged(group, content), verify=False) == ""
 
 
 LINKS = st.lists(

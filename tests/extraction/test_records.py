@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.extraction import records as records_module
-from langgraph_engram.extraction.records import NO_SOURCE, USUAL_SIGNIFICANCE, build_records
+from langgraph_engram.extraction.records import NO_SOURCE, build_records
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import number_sentences
@@ -154,9 +154,11 @@ def test_ids_follow_from_event_and_content():
     assert elsewhere.record_id != first.record_id
 
 
-@pytest.mark.parametrize(("standing", "kind"), [("preference", "preference"), ("identity", "state"), ("no", None)])
-def test_what_a_model_notes_as_lasting_is_kept(standing, kind):
-    """DimMem's question has three kinds, each of which is one of ours; it has the usual significance."""
-    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", standing=standing))
+def test_what_a_model_notes_as_empty_stays_empty(turn):
+    """Fields are empty where a model finds no ground for them (DimMem 3.1), whatever a rule would read."""
+    said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
+    draft = RecordDraft(sources=[1], location="", reason="", purpose="", keywords=[])
 
-    assert (record.lasting, record.significance) == (kind, USUAL_SIGNIFICANCE if kind else 0)
+    (record,) = build_records("scope", said, EVENT_OF, [("dimensional", draft)])
+
+    assert (record.location, record.reason, record.purpose, record.keywords) == ("", "", "", [])

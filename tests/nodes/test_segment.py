@@ -15,7 +15,7 @@ from langgraph_engram.papers.esmem import AskingSegmenter
 from langgraph_engram.papers.structmem import BufferSegmenter
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
-from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
+from langgraph_engram.prompts.track_topics import TopicNote
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.segmentation.segmenter import BoundaryDetector, LearnedSegmenter
@@ -68,8 +68,7 @@ def asking(store):
 
 def noted(topic):
     """Note of a turn what it is about."""
-    note = TopicNote(turn=1, topic=topic, keywords=[f"word of {topic}"], label="direct_resp", confidence=1)
-    return TopicTrack(notes=[note])
+    return TopicNote(topic=topic, keywords=[f"word of {topic}"])
 
 
 def test_a_shift_opens_an_event(segment, learned):

@@ -76,7 +76,7 @@ def questions_about(said: Said, query: str, said_at: datetime | None = NOON) -> 
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),
         SelectLines(lines[:1], lines[1:], query, (summary,), NOON),
         SelectRecords(query, intent, evidence),
-        TrackTopics(turns[1:], turns[:1], summary),
+        TrackTopics(turns[1], turns[:1], summary),
         WriteAnswer(query, intent, evidence, NOON),
         WriteSynthesis(records[1:], records[:1]),
     ]

@@ -31,6 +31,15 @@ def test_what_is_asked_for_is_no_filter(asked_for, time, location):
     assert (intent.time is not None, intent.location) == (time, location)
 
 
+@pytest.mark.parametrize("time", ["2022", "between 2022-01-01 and 2022-12-31"])
+def test_a_model_may_give_a_year(time):
+    """As a number alone too; other words for no time constrain nothing."""
+    whole, other = (make_intent("q", ParsedIntent(anchor="x", time=said), NOW).time for said in (time, "some day"))
+
+    assert [moment.isoformat()[:10] for moment in (whole.start, whole.end)] == ["2022-01-01", "2022-12-31"]
+    assert other is None
+
+
 def test_a_query_that_cannot_be_read_is_searched_by_its_words():
     """No answer: no constraints, the query itself is the anchor."""
     intent = make_intent("Where?", None, NOW)

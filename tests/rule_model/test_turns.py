@@ -12,7 +12,6 @@ from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
-from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.rule_model.recall import parse_intent
 from langgraph_engram.rule_model.turns import (
     describe_boundary,
@@ -21,7 +20,6 @@ from langgraph_engram.rule_model.turns import (
     extract_records,
     extract_relations,
     judge_boundary,
-    track_topics,
 )
 from tests.rule_model.conftest import make_turns
 
@@ -84,9 +82,8 @@ def test_a_turn_is_labelled_by_how_it_follows(before, after, label):
     first, second = make_turns(before, after)
 
     verdict = judge_boundary(JudgeBoundary((first,), (second,)))
-    note = track_topics(TrackTopics((second,), (first,))).notes[0]
 
-    assert (verdict.likeliest.label, note.label) == (label, label)
+    assert verdict.likeliest.label == label
     assert verdict.likeliest.probability > verdict.least_likely.probability
 
 
