@@ -32,6 +32,8 @@ NOTE_WORDS = 90
 """Words of a note at most."""
 PASSED_OVER = 0.9
 """The highest significance of what a model passed over."""
+SURELY = (0.0, 2.0, 2.8, 2.95)
+"""The least significance of what a model chose, by its grade: on the scale of rules, which tell how surely it lasts."""
 MOST_REPLACED = 3
 """Days whose statements one may take the place of at once."""
 ALIKE = 0.35
@@ -83,6 +85,7 @@ class Overlay:
 
     def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+        told = {record.record_id: record.significance for record in map(self._current, part.records)}
         for record in map(self._current, part.records):
             passed_over = {"lasting": None, "significance": min(record.significance, PASSED_OVER)}
             if record.status == "active" and not record.slot and not record.sets:
@@ -92,7 +95,8 @@ class Overlay:
             cited = [numbered[number] for number in choice.numbers if number in numbered]
             for position, record in enumerate(self._records_of(part, cited, choice.content)):
                 named = {"slot": choice.slot, "sets": list(choice.sets)} if not position else {"slot": "", "sets": []}
-                marks = {"lasting": choice.lasting, "significance": float(choice.significance), **named}
+                significance = max(SURELY[choice.significance], told.get(record.record_id, 0.0))
+                marks = {"lasting": choice.lasting, "significance": significance, **named}
                 if record.status == "active":
                     chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
             for record in self._said(part, cited if choice.content and choice.slot else ()):

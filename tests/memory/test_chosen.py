@@ -60,11 +60,31 @@ def test_the_same_records_are_written_and_the_choice_is_laid_over_them(opened):
     (note,) = paid.show("syntheses", "u")
     assert records(paid)[1] == records(free)[1]
     assert (chosen.lasting, chosen.significance, chosen.slot, chosen.sets) == (
-        "state", 2.0, "home city", ["places lived"],
+        "state", 2.8, "home city", ["places lived"],
     )  # fmt: skip
     assert (note.text, note.session_id, note.quoted) == ("The user moved.", "day 1", False)
     assert (receipt.usage.calls, receipt.syntheses, free.model.asked) == (1, 1, [])
     assert (paid.status("u").notes, paid.status("u").spent.calls) == (1, 1)
+
+
+def test_what_is_chosen_lasts_no_less_surely_than_by_rules(minilm):
+    """A modest grade makes little of a chance remark, and takes nothing from what rules are sure of."""
+    said = ("I'm allergic to peanuts.", "The red kettle boils slowly.")
+
+    def choose(question):
+        numbers = [s.number for part in question.statements for s in part if s.text in said]
+        return "\n".join(["note 1: Little.", *(f"{number} state 1" for number in numbers)])
+
+    def significances(model, **options):
+        with Memory("memory:", model, encoder=minilm, **options) as memory:
+            tell(memory, 1, *said)
+            found = {r.content.removeprefix("user: "): r.significance for r in memory.show("records", "u")}
+            return [found[text] for text in said]
+
+    by_rules, chosen = significances("rules"), significances(FakeModel([choose]), writer="model")
+
+    assert chosen == [by_rules[0], 2.0]
+    assert by_rules[0] > 2.0 > by_rules[1]
 
 
 def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(opened):
