@@ -48,8 +48,10 @@ class EngramMemoryProvider(MemoryProvider):
         self, query: str, k: int = 10, user_id: str | None = None, query_timestamp: str | None = None
     ) -> tuple[list[Document], dict | None]:
         """Return the evidence, best first, under its session; some prompts show a raw response in its place."""
-        user = user_id or "bench"
-        found = self.memory.search(query, user_id=user, budget=self.tokens, stop=0, now=query_timestamp)
+        asked = {"user_id": user_id or "bench", "budget": self.tokens, "now": query_timestamp}
+        found = self.memory.search(query, **asked, stop=0)
+        if not found.evidence:  # it may be a question of the world; here each is of the memory
+            found = self.memory.recall(query, **asked)
         sessions = [next((turn.session_id for turn in evidence.turns), "") for evidence in found.evidence]
         return [
             Document(id=session or evidence.evidence_id, content=evidence.text, user_id=user_id)

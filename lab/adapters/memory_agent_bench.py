@@ -35,7 +35,7 @@ def handle_engram_agent(agent, message, memorizing, query_id, context_id):
         return "Memorized"
     built = time.time() - agent.agent_start_time
     query = AROUND.sub("", agent._extract_retrieval_query(message)).strip()
-    found = agent.memory.search(query, user_id=USER, budget=agent.memory_tokens, stop=0)
+    found = agent.memory.recall(query, user_id=USER, budget=agent.memory_tokens)
     memories = "\n".join(f"- {evidence.text}" for evidence in found.evidence)
     answered = agent.client.chat.completions.create(
         model=agent.model,

@@ -51,9 +51,10 @@ class EngramStrategy(MemoryStrategy):
     async def recall(self, query: str, top_k: int = 10) -> RecallResult:
         """Search, and have what is found read."""
         started = time.perf_counter()
-        found = await asyncio.to_thread(
-            self._memory.search, query, user_id=self.run_id, budget=TOKENS_OF_MEMORY * top_k, stop=0
-        )
+        asked = {"user_id": self.run_id, "budget": TOKENS_OF_MEMORY * top_k}
+        found = await asyncio.to_thread(self._memory.search, query, **asked, stop=0)
+        if not found.evidence:  # it may be a question of the world; here each is of the memory
+            found = await asyncio.to_thread(self._memory.recall, query, **asked)
         searched = time.perf_counter()
         turns = [turn for evidence in found.evidence for turn in evidence.turns]
         said = await self._llm.generate(query, "\n\n".join(evidence.text for evidence in found.evidence), SYSTEM)
