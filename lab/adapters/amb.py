@@ -1,6 +1,10 @@
 """engram in agent-memory-benchmark: save as `src/memory_bench/memory/engram.py`, name it in `memory/__init__.py`."""
 
+import json
+import re
+from contextlib import suppress
 from pathlib import Path
+from shutil import rmtree
 
 from langgraph_engram import Memory
 
@@ -8,6 +12,7 @@ from ..models import Document
 from .base import MemoryProvider
 
 TOKENS = 2000
+TURN = re.compile(r"^(?:\[[^\]]*\] )?(User|Assistant): ", re.MULTILINE)
 
 
 class EngramMemoryProvider(MemoryProvider):
@@ -23,7 +28,9 @@ class EngramMemoryProvider(MemoryProvider):
         self._memory: Memory | None = None
 
     def prepare(self, store_dir: Path, unit_ids: set[str] | None = None, reset: bool = True) -> None:
-        """Open the store in the folder of the run."""
+        """Open the store in the folder of the run, anew unless its documents are to be kept."""
+        if reset:
+            rmtree(store_dir / "engram", ignore_errors=True)
         self._memory = Memory(store_dir / "engram", "rules")
 
     def cleanup(self) -> None:
@@ -34,27 +41,22 @@ class EngramMemoryProvider(MemoryProvider):
     def ingest(self, documents: list[Document]) -> None:
         """Remember each document as a session of its user."""
         for document in documents:
-            said = document.messages or [{"role": "user", "content": document.content}]
-            messages = [
-                {"role": message.get("role", "user"), "content": message["content"], "timestamp": document.timestamp}
-                for message in said
-                if message.get("content")
-            ]
             user = document.user_id or "bench"
-            self.memory.remember(messages, user_id=user, session_id=document.id, close_session=True)
+            self.memory.remember(_messages(document), user_id=user, session_id=document.id, close_session=True)
 
     def retrieve(
         self, query: str, k: int = 10, user_id: str | None = None, query_timestamp: str | None = None
     ) -> tuple[list[Document], dict | None]:
-        """Return the evidence, best first, under the session that it is from."""
-        user = user_id or "bench"
-        found = self.memory.search(query, user_id=user, budget=self.tokens, stop=0, now=query_timestamp)
+        """Return the evidence, best first, under its session; some prompts show a raw response in its place."""
+        asked = {"user_id": user_id or "bench", "budget": self.tokens, "now": query_timestamp}
+        found = self.memory.search(query, **asked, stop=0)
+        if not found.evidence:  # it may be a question of the world; here each is of the memory
+            found = self.memory.recall(query, **asked)
         sessions = [next((turn.session_id for turn in evidence.turns), "") for evidence in found.evidence]
-        documents = [
+        return [
             Document(id=session or evidence.evidence_id, content=evidence.text, user_id=user_id)
             for session, evidence in zip(sessions, found.evidence, strict=True)
-        ]
-        return documents, {"verdict": found.verdict, "passages": len(documents)}
+        ], None
 
     @property
     def memory(self) -> Memory:
@@ -62,3 +64,26 @@ class EngramMemoryProvider(MemoryProvider):
         if self._memory is None:
             self._memory = Memory("memory:", "rules")
         return self._memory
+
+
+def _messages(document: Document) -> list[dict]:
+    """Return the turns of a document: its own, JSON in its text (LoCoMo, LongMemEval), lines (BEAM), or its text."""
+    turns = document.messages
+    if not turns:
+        with suppress(ValueError):
+            turns = json.loads(document.content)
+    if not isinstance(turns, list):
+        before, *said = TURN.split(document.content)
+        pairs = [("user", before), *zip(said[::2], said[1::2], strict=True)]
+        turns = [{"role": role.lower(), "content": text.strip()} for role, text in pairs]
+    return [
+        {
+            "role": turn.get("role", "user"),
+            "speaker": turn.get("speaker") or turn.get("role", "user"),
+            "text": text,
+            "captions": [caption] if (caption := turn.get("blip_caption")) else [],
+            "said_at": document.timestamp,
+        }
+        for turn in turns
+        if (text := turn.get("content") or turn.get("text"))
+    ]

@@ -4,15 +4,19 @@
         from methods.engram import initialize_engram_agent
         initialize_engram_agent(self, agent_config)
 
-and `handle_engram_agent(self, message, memorizing, query_id, context_id)` in `_handle_memory_agent`. `retrieve_num`
-counts chunks in an agent's configuration; `tokens`, by default 2,000, what is shown of ours.
+and `handle_engram_agent(self, message, memorizing, query_id, context_id)` in `_handle_memory_agent`, to which
+`send_message` has a list of names of its own. `retrieve_num` counts chunks in an agent's configuration; `tokens`, by
+default 2,000, what is shown of ours. Leave `agent_chunk_size` out: the data set's own is taken.
 """
 
+import re
 import time
 
 from langgraph_engram import Memory
 
-TOKENS = 2000
+TOKENS, USER = 2000, "context"
+AROUND = re.compile(r"^Based on the provided Knowledge Pool,|Answer:\s*$")
+"""What templates put around a question."""
 SYSTEM = "You are a helpful AI. Answer the question from these memories; later ones hold over earlier ones.\n"
 
 
@@ -25,13 +29,13 @@ def initialize_engram_agent(agent, agent_config):
 
 
 def handle_engram_agent(agent, message, memorizing, query_id, context_id):
-    """Memorize a chunk as a session, or answer from what is found."""
-    user = f"context_{context_id}_{agent.sub_dataset}"
+    """Memorize a chunk as a session, or answer from what is found; there is an agent for each context."""
     if memorizing:
-        agent.memory.remember([{"role": "user", "content": message}], user_id=user, close_session=True)
+        agent.memory.remember([{"role": "user", "content": message}], user_id=USER, close_session=True)
         return "Memorized"
     built = time.time() - agent.agent_start_time
-    found = agent.memory.search(message, user_id=user, budget=agent.memory_tokens, stop=0)
+    query = AROUND.sub("", agent._extract_retrieval_query(message)).strip()
+    found = agent.memory.recall(query, user_id=USER, budget=agent.memory_tokens)
     memories = "\n".join(f"- {evidence.text}" for evidence in found.evidence)
     answered = agent.client.chat.completions.create(
         model=agent.model,

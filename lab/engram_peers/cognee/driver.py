@@ -1,9 +1,13 @@
-"""cognee: sessions are added as texts, `cognify` makes its graph, chunks are searched. It needs a model to write."""
+"""cognee: sessions are added as texts, `cognify` makes its graph, chunks are searched. It needs a model to write.
+
+Its tokenizer loads a vocabulary from the network; the same stands in litellm, which it installs.
+"""
 
 import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ class Cognee:
             EMBEDDING_API_KEY="none", EMBEDDING_DIMENSIONS=str(options["dims"]), TELEMETRY_DISABLED="true",
             ENABLE_BACKEND_ACCESS_CONTROL="false", DATA_ROOT_DIRECTORY=f"{options['folder']}/data",
             SYSTEM_ROOT_DIRECTORY=f"{options['folder']}/system",
+            TIKTOKEN_CACHE_DIR=str(Path(find_spec("litellm").origin).parent / "litellm_core_utils" / "tokenizers"),
         )  # fmt: skip
         import cognee
 

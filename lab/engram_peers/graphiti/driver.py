@@ -22,6 +22,7 @@ class Graph:
         from graphiti_core.cross_encoder.openai_reranker_client import OpenAIRerankerClient
         from graphiti_core.driver.kuzu_driver import KuzuDriver
         from graphiti_core.embedder.openai import OpenAIEmbedder, OpenAIEmbedderConfig
+        from graphiti_core.graph_queries import get_fulltext_indices
         from graphiti_core.llm_client import LLMConfig
         from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
 
@@ -38,6 +39,8 @@ class Graph:
             cross_encoder=OpenAIRerankerClient(config),
         )
         self.loop.run_until_complete(self.graph.build_indices_and_constraints())
+        for query in get_fulltext_indices(kuzu.provider):  # nor are these made for Kuzu
+            self.loop.run_until_complete(kuzu.execute_query(query))
 
     def remember(self, user: str, messages: Sequence[Message]) -> int:
         self.groups[user], edges = f"group{len(self.groups)}", 0
