@@ -11,7 +11,7 @@ from langgraph_engram.tracing import retrieval
 
 @dataclass(frozen=True)
 class LightRetrieve:
-    """Retrieve passages. Reads `request`, `revision`, `query`, `intent`; sets `evidence`, `more`, adds to `notes`."""
+    """Retrieve passages. Reads `request`, `revision`, `query`; sets `evidence`, `more`, `intent`, adds to `notes`."""
 
     store: Store
     retriever: Retriever
@@ -33,7 +33,11 @@ class LightRetrieve:
         search = Search(state["intent"], request.mode, *limits, conditions_of(request.filters), read)
         found = self.retriever.retrieve(index, search)
         fresh = [passage for passage in found.evidence if passage.evidence_id not in read]
-        return {"evidence": fresh, "more": found.more, "notes": list(dict.fromkeys([*notes, *found.notes]))}
+        intent = state["intent"]
+        if intent.sort == "idle" and fresh:
+            intent = intent.model_copy(update={"sort": "question"})
+        noted = list(dict.fromkeys([*notes, *found.notes]))
+        return {"intent": intent, "evidence": fresh, "more": found.more, "notes": noted}
 
 
 def _nothing_remembered(request: RecallRequest) -> str:

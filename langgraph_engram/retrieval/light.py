@@ -20,7 +20,7 @@ from langgraph_engram.prompts.rendering import clipped, dated, plain, quote_turn
 from langgraph_engram.prompts.write_answer import AnswerForm
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion
-from langgraph_engram.retrieval.messages import MessageRetriever
+from langgraph_engram.retrieval.messages import IDLE_NOTE, MessageRetriever
 from langgraph_engram.retrieval.passages import (
     LINE_CHARACTERS,
     Candidate,
@@ -35,6 +35,7 @@ from langgraph_engram.retrieval.passages import (
     with_replies,
 )
 from langgraph_engram.retrieval.pool import fit_budget, passage_tokens
+from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import score_routes, top_matching
 from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
@@ -43,7 +44,7 @@ from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.markdown import points_of
-from langgraph_engram.text.questions import Told, answer_type, newest_first
+from langgraph_engram.text.questions import Told, answer_type, asks, newest_first
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.words import content_stems
 
@@ -85,8 +86,12 @@ class LightRetriever:
     settings: RetrieveSettings
 
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
-        """Return the passages that bear most on a query, within the budget, and a note of each lack."""
-        if search.intent.sort != "question":
+        """Return the passages that bear most on a query, within the budget, and a note of each lack.
+
+        An idle query that asks is a question after all where something found is likelier to answer it than it is idle.
+        """
+        intent = search.intent
+        if intent.sort == "message" or (intent.sort == "idle" and not asks(intent.query)):
             return MessageRetriever(self.encoder, self.settings).retrieve(index, search)
         scores = score_routes(self.encoder, self.settings.routes, index, search.intent)
         fusion = Fusion(index, search.intent, scores, search.conditions)
@@ -98,6 +103,8 @@ class LightRetriever:
             reach = EXCHANGE_REACH if search.mode == "search" else 0
             pool = _pool(index, fusion.ranked(reach), COMPARED_TOKENS)
             shown = self._answering(fusion, relevance, pool, search, budget)
+            if intent.sort == "idle" and not shown:
+                return Found([], [IDLE_NOTE])
             if search.mode == "search":
                 shown = newest_first(search.intent.query, search.intent.time, shown, _told_by)
         else:
@@ -118,7 +125,10 @@ class LightRetriever:
         found = with_relevance(pool, relevance.features(pool))
         ended = [as_passage(relevance.index, candidate) for candidate in _ended(search, found, stop)]
         shown = [excerpted(passage, relevance.stem_weights) for passage in ended]
-        if stop and max((one.relevance for one in found), default=1.0) < self.settings.relevance_threshold:
+        surest = max((one.relevance for one in found), default=0.0)
+        if stop and search.intent.sort == "idle" and surest < idle_chance(search.intent.query, fusion.scores.query):
+            return []
+        if stop and surest < self.settings.relevance_threshold:
             return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
         whole = fit_budget(shown, WHOLE_TOKENS)
         if not whole or len(whole) == len(shown):
@@ -132,7 +142,7 @@ class LightRetriever:
 
 def _lines_wanted(search: Search) -> tuple[Breadth, int]:
     """Return what is read for in lines, and how many of them at most; "narrow" for passages."""
-    breadth = search.intent.breadth or "narrow"
+    breadth = (search.intent.breadth if search.intent.sort == "question" else None) or "narrow"
     if breadth == "narrow" and search.mode == "recall" and answer_type(search.intent.query) == "advice":
         return "list", ADVICE_LINES
     return breadth, MOST_LINES

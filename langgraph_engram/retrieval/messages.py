@@ -143,7 +143,7 @@ class MessageRetriever:
     def retrieve(self, index: ScopeIndex, search: Search) -> Found:
         """Return the statements that bear most on a message, within the budget; nothing for an idle one."""
         intent = search.intent
-        if intent.sort == "idle":
+        if intent.sort == "idle" and search.stop != 0:
             return Found([], [IDLE_NOTE])
         statements = statements_for(index, intent, self.encoder, search.conditions)
         candidates, size_of = statements.candidates(), approximate_tokens(index)

@@ -14,8 +14,7 @@ from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
 from langgraph_engram.text.keywords import proper_names
-from langgraph_engram.text.questions import answer_type, begins_question, read_cues
-from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.questions import answer_type, asks, begins_question, read_cues
 from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.words import content_stems
 
@@ -128,23 +127,23 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     It is a question where it asks anything of a talk in which no assistant could answer (`is_talk`), of somebody by
     name, for the assistant's words, and, unless the classifier takes it for idle and it is not in the first person,
     for a time, a number or a name of the user's own, or broadly. Else it is the likeliest of the three; a question
-    only if it asks, is in the first person or names somebody (in a talk, with a question mark), or is a few words.
-    Below `least_idle`, nothing is idle.
+    only if it asks, is a few words or, beside an assistant, is in the first person or names somebody. Below
+    `least_idle`, nothing is idle.
     """
     if intent.needs_assistant:
         return "question"
-    query, asks = intent.query, begins_question(intent.query)
+    query, begins = intent.query, begins_question(intent.query)
     of_self = speaks_of_self(query)
     is_own = of_self or bool(proper_names(query))
-    asks_for_fact = asks and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
-    asks_memory = asks_for_fact or (asks and intent.breadth not in (None, "narrow"))
+    asks_for_fact = begins and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
+    asks_memory = asks_for_fact or (begins and intent.breadth not in (None, "narrow"))
     if asks_memory and (is_talk or intent.speakers or of_self):
         return "question"
     chances = TextClassifier.load(SORTS, __package__, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
     if asks_memory and chances[SORTS.index("idle")] < LEAST_SORT:
         return "question"
-    asks_of_people = (of_self or intent.speakers) and (not is_talk or ends_asking(query))
-    may_ask = asks or asks_of_people or len(query.split()) < MIN_ALONE_STEMS
+    of_people = not is_talk and (of_self or intent.speakers)
+    may_ask = asks(query) or of_people or len(query.split()) < MIN_ALONE_STEMS
     if may_ask and chances.max() < 1 - chances.sum():
         return "question"
     return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"

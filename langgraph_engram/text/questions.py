@@ -202,3 +202,8 @@ def begins_question(text: str) -> bool:
     """Return whether a text begins as a question does."""
     first, second = [*words(text), "", ""][:2]
     return (second if first in LEAD_INS else first) in QUESTION_WORDS
+
+
+def asks(text: str) -> bool:
+    """Return whether a text begins as a question does, or ends as one."""
+    return begins_question(text) or ends_asking(text)

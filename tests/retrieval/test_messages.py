@@ -117,9 +117,28 @@ def test_what_asks_is_not_idle_for_want_of_a_name(told, query):
     assert told.search(query, user_id="ana").sort == "question"
 
 
+@pytest.mark.parametrize(
+    ("query", "sort"), [("Who sells cider?", "question"), ("By whom is cider sold?", "question"), (IDLE[3], "idle")]
+)
+def test_what_could_be_asked_of_the_world_is_a_question_where_memory_answers(query, sort):
+    """Nobody is named, nothing is the user's own: what was found tells."""
+    with Memory("memory:", "rules") as memory:
+        talk = [{"role": "user", "content": "Old Ben at the corner sells cider from his barn."}]
+        memory.remember([*talk, {"role": "assistant", "content": "Good to know."}], user_id="ana")
+
+        found = memory.search(query, user_id="ana")
+
+    assert found.sort == sort
+    assert ["cider" in passage.text for passage in found.evidence] == [True] * (sort == "question")
+
+
+def test_a_list_that_is_to_fill_its_budget_does_so_for_an_idle_message_too(told):
+    assert told.search(IDLE[0], user_id="ana", stop=0).evidence
+
+
 def test_what_friends_say_of_themselves_asks_nothing():
     """In a talk that holds no assistant, only what asks is a question."""
-    with Memory(model="rules") as memory:
+    with Memory("memory:", "rules") as memory:
         talk = [{"role": "user", "name": name, "content": "We have not spoken for a year."} for name in ("Ana", "Ben")]
         memory.remember(talk, user_id="ana")
 
