@@ -54,8 +54,8 @@ NOTED = 0.5
 """Share of the statements that notes cover from which a model has said of most what they are good for."""
 NOTED_TOKENS = (700, 1800)
 """Tokens of both parts then: the lines that matter are known."""
-NOTED_WEIGHT = 0.05
-"""Cosine for which a point of significance makes up then."""
+POINT = 0.15
+"""Cosine of a line with the message for which a point of significance makes up."""
 WORTH = 0.03
 """Significance that a token of a line costs in choosing the fixed part: short lines, many of them."""
 MATTERS = 0.5
@@ -218,8 +218,7 @@ def make_offer(statements: Statements) -> Offer:
     fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
     asks = record_links(index).is_question & (index.records.significance < MATTERS)
     rest = np.setdiff1d(said[~asks[said]], fixed)
-    weight = np.float32(NOTED_WEIGHT if is_noted else 0)
-    nearness = index.records.cosine_of(rest, statements.query) + weight * index.records.significance[rest]
+    nearness = index.records.cosine_of(rest, statements.query) + np.float32(POINT) * index.records.significance[rest]
     nearest = rest[np.argsort(-nearness, kind="stable")]
     unused = fixed_tokens if not len(fixed) else 0
     return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))
