@@ -77,16 +77,18 @@ def turns_of_run(
 ) -> tuple[list[Turn], list[list[Turn]]]:
     """Return the stored turns that a run's threads no longer hold, or hold again, and the run's own of each session.
 
-    These are those that it stored before it was cut off, and those that are new.
+    These are those that it stored before it was cut off, and those that are new. A thread that it followed then is not
+    followed again: it may have gone on since.
     """
     tips = {name: tips_of(index, name, sent.thread) for name, sent in sessions.items()}
+    begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
     followed = [
         turn
         for name, sent in sessions.items()
+        if not begun[name]
         for turn in followed_turns(index, name, sent.messages, sent.thread, tips[name])
     ]
     index = with_turns(index, followed)
-    begun = {session_id: stored_turns(index, turns_begun(pending, run_id, session_id)) for session_id in sessions}
     own = [[*begun[name], *new_turns(sent, name, index, begun[name], tips[name])] for name, sent in sessions.items()]
     return followed, own
 

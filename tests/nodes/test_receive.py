@@ -12,7 +12,7 @@ from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_task, pending_tasks_for
 from langgraph_engram.retrieval.passages import turn_passage
-from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.state import Message, RememberRequest, Thread
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
@@ -83,6 +83,25 @@ def test_a_run_that_was_cut_off_goes_on_though_others_have_written_since(store, 
 
     assert again["turns"] == first["turns"]
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo.", "I ski."]
+
+
+def test_a_run_that_was_cut_off_does_not_bring_back_a_branch_that_was_left_since(store, scope, to_remember):
+    """It followed its thread as it stored its turns; what the thread became afterwards stands."""
+    receive = Receive(store)
+
+    def follow(text):
+        said = [Message(speaker="Ana", text=text, external_id=text)]
+        forked = {"messages": said, "thread": Thread(messages=said, forked=True)}
+        return to_remember(text).model_copy(update=forked)
+
+    left = follow("I live in Oslo.")
+    receive({"request": left})
+    receive({"request": follow("I live in Porto.")})
+
+    again = receive({"request": left})
+
+    assert [turn.text for turn in again["turns"]] == ["I live in Oslo."]
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["I live in Porto."]
 
 
 def test_a_word_said_again_is_known_only_at_the_very_end(store, scope, to_remember):
