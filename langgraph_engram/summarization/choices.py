@@ -26,6 +26,7 @@ from langgraph_engram.summarization.scheduling import by_mention
 from langgraph_engram.summarization.writing import holds_numbers, shorten
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.words import content_stems
 
 NOTE_WORDS = 90
@@ -36,6 +37,8 @@ SURELY = (0.0, 2.0, 2.8, 2.95)
 """The least significance of what a model chose, by its grade: on the scale of rules, which tell how surely it lasts."""
 MOST_REPLACED = 3
 """Days whose statements one may take the place of at once."""
+MOST_TOLD = 10
+"""Content stems of a statement up to which it tells a slot's value and little else, so that a later one replaces it."""
 ALIKE = 0.35
 """Cosine from which two values of a slot are about one thing: of twenty chains of values all, of wrong pairs half."""
 
@@ -76,7 +79,8 @@ class Overlay:
         for key in keys:
             values = sorted(holders[key], key=lambda r: (*by_mention(r)[:3], r.significance))
             newest, changed = values[-1], _changed(values, self.chooser.encoder)
-            older = [r for r in changed if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
+            told = [r for r in changed if len(content_stems(own_words(r.content, r.speaker))) <= MOST_TOLD]
+            older = [r for r in told if not any({r.record_id, newest.record_id} <= pair for pair in undone)]
             days = {format_day(record.mentioned_at) for record in older}
             if self.chooser.may_supersede and 0 < len(days) <= MOST_REPLACED:
                 self.records |= {record.record_id: record for record in as_superseded(older, newest)}

@@ -101,6 +101,16 @@ def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(op
     assert [word for word in homes if word in memory.profile("u").text] == ["Quito"]
 
 
+def test_a_statement_that_tells_much_else_stays_beside_a_later_value(opened):
+    """What it says of other things would be lost with it."""
+    memory = opened(*[first(ANSWER)] * 2)
+    tell(memory, 1, "My flat in Oslo has four rooms, a stove, apple trees, two cellars, a lift and a noisy neighbour.")
+
+    tell(memory, 2, "My flat is in Porto now.")
+
+    assert [status for status, _ in records(memory)[0]] == ["active", "active"]
+
+
 def test_what_was_said_of_an_old_value_goes_with_its_words(opened):
     """A value told in words of the model's own closes the sentence of each earlier day as well."""
     own = "note 1: A move.\n{number} state 2 | home city | | The user's flat is in HOME."
