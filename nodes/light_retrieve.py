@@ -33,11 +33,10 @@ class LightRetrieve:
         search = Search(state["intent"], request.mode, *limits, conditions_of(request.filters), read)
         found = self.retriever.retrieve(index, search)
         fresh = [passage for passage in found.evidence if passage.evidence_id not in read]
-        intent = state["intent"]
-        if intent.sort == "idle" and fresh:
-            intent = intent.model_copy(update={"sort": "question"})
-        noted = list(dict.fromkeys([*notes, *found.notes]))
-        return {"intent": intent, "evidence": fresh, "more": found.more, "notes": noted}
+        update: ReadState = {"evidence": fresh, "more": found.more}
+        if state["intent"].sort == "idle" and fresh:
+            update["intent"] = state["intent"].model_copy(update={"sort": "question"})
+        return {**update, "notes": list(dict.fromkeys([*notes, *found.notes]))}
 
 
 def _nothing_remembered(request: RecallRequest) -> str:
