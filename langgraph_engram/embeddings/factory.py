@@ -121,9 +121,9 @@ class LangChainEncoder:
             EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
                 numbers.
         """
-        return (
-            self._embed(list(texts)) if texts else self._embed(["dimensions"])[:0]
-        )  # only to learn how many there are
+        if not texts:
+            return self._embed(["dimensions"])[:0]  # only to learn how many there are
+        return self._embed(list(texts))
 
     def _embed(self, texts: list[str]) -> Vectors:
         try:

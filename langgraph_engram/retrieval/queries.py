@@ -9,7 +9,7 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.minilm import VECTOR_SPACE
-from langgraph_engram.logistic import TextClassifier
+from langgraph_engram.logistic import Numbers, TextClassifier
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
@@ -139,7 +139,7 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
     asks_memory = asks_for_fact or (begins and intent.breadth not in (None, "narrow"))
     if asks_memory and (is_talk or intent.speakers or of_self):
         return "question"
-    chances = TextClassifier.load(SORTS, __package__, SORT_FILE).probabilities([query], vector[np.newaxis])[0]
+    chances = _chances(query, vector)
     if asks_memory and chances[SORTS.index("idle")] < LEAST_SORT:
         return "question"
     of_people = not is_talk and (of_self or intent.speakers)
@@ -151,8 +151,13 @@ def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idl
 
 def idle_chance(message: str, vector: Vectors) -> float:
     """Return the probability that nothing bears on a message, by its words and MiniLM's unit vector of shape (d,)."""
+    return float(_chances(message, vector)[SORTS.index("idle")])
+
+
+def _chances(query: str, vector: Vectors) -> Numbers:
     classifier = TextClassifier.load(SORTS, __package__, SORT_FILE)
-    return float(classifier.probabilities([message], vector[np.newaxis])[0, SORTS.index("idle")])
+    chances: Numbers = classifier.probabilities([query], vector[np.newaxis])[0]
+    return chances
 
 
 def with_context(message: str, before: Sequence[str]) -> str:

@@ -89,8 +89,9 @@ class Overlay:
 
     def _mark(self, part: SessionPart, sentences: Sequence[Sentence], choices: Iterable[Choice]) -> None:
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
-        told = {record.record_id: record.significance for record in map(self._current, part.records)}
-        for record in map(self._current, part.records):
+        before = [self._current(record) for record in part.records]
+        by_rules = {record.record_id: record.significance for record in before}
+        for record in before:
             passed_over = {"lasting": None, "significance": min(record.significance, PASSED_OVER)}
             if record.status == "active" and not record.slot and not record.sets:
                 self.records[record.record_id] = record.model_copy(update=passed_over)
@@ -99,7 +100,7 @@ class Overlay:
             cited = [numbered[number] for number in choice.numbers if number in numbered]
             for position, record in enumerate(self._records_of(part, cited, choice.content)):
                 named = {"slot": choice.slot, "sets": list(choice.sets)} if not position else {"slot": "", "sets": []}
-                significance = max(SURELY[choice.significance], told.get(record.record_id, 0.0))
+                significance = max(SURELY[choice.significance], by_rules.get(record.record_id, 0.0))
                 marks = {"lasting": choice.lasting, "significance": significance, **named}
                 if record.status == "active":
                     chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
