@@ -68,7 +68,7 @@ def build_read_graph(
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, parts.form))
     if settings.deep.reflect:
         graph.add_node("reflect", ReflectStep(model, settings.deep, parts.form, routing.reads_on))
-    graph.add_node("conclude", Conclude(settings.retrieve))
+    graph.add_node("conclude", Conclude(store, settings.retrieve))
     graph.begin_at("parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, routing.light_targets)

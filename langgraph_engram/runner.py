@@ -174,6 +174,7 @@ class WriteRunner:
         if not (chooser := self.chooser):
             raise InvalidInput("to improve takes a language model and the preset engram: open the memory with model=")
         receipts = list[Receipt]()
+        self.store.keep_recalled(scope)
         while (left := budget - sum(receipt.usage.tokens for receipt in receipts)) > 0:
             with self.store.writing(scope):
                 parts = chooser.worth_most(self.store.index(scope).as_of(None), left)

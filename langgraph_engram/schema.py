@@ -164,6 +164,8 @@ class Event(Frozen):
     summary: str = ""
     """Its title: the topics."""
     status: Literal["open", "closed"] = "open"
+    recalled: float = Field(0.0, ge=0)
+    """How often it was evidence: of each result, the share of turns that were its own (docs/decisions/0027)."""
 
     @property
     def indexed_text(self) -> str:

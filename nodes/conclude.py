@@ -9,12 +9,14 @@ from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
+from langgraph_engram.stores.base import Store
 
 
 @dataclass(frozen=True)
 class Conclude:
-    """Conclude a search or a recall. Reads everything; sets `recollection`."""
+    """Conclude a search or a recall. Reads everything; sets `recollection`, and counts what was recalled."""
 
+    store: Store
     settings: RetrieveSettings
 
     def __call__(self, state: ReadState) -> ReadState:
@@ -26,6 +28,8 @@ class Conclude:
         quoted = state.get("quoted", False) and not searching
         if not answer or (quoted and verdict == "absent"):
             answer, quoted = UNKNOWN, False
+        turn_ids = {turn.turn_id for passage in pool for turn in passage.turns}
+        self.store.note_recalled(state["request"].scope, turn_ids)
         recollection = Recollection(
             query=state["request"].query,
             sort=state["intent"].sort,

@@ -7,22 +7,25 @@ another process's commits are seen; an embedded store has one process.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
+from langgraph_engram.errors import EngramError
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma_files import announce_removal, secure_delete, writes_to
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.examination import Examination
-from langgraph_engram.stores.index import IndexCache, ScopeIndex
+from langgraph_engram.stores.index import MAX_SCOPES, IndexCache, ScopeIndex
 from langgraph_engram.stores.kinds import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Changes, Kind, KindItems, T
 from langgraph_engram.stores.locks import ScopeLocks
 from langgraph_engram.stores.rows import PAGE_SIZE, Rows, SharedRevisions, open_rows
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 E = TypeVar("E")
+
+log = logging.getLogger(__name__)
 
 
 class ChromaStore:
@@ -71,6 +76,9 @@ class ChromaStore:
         """None for a store that one process has to itself: nobody else would read them."""
         self._cache = IndexCache((settings or StorageSettings()).memory_limit_mb)
         self._locks = ScopeLocks() if locks is None else locks
+        self._recalled: dict[Scope, dict[str, float]] = {}
+        """By scope, the one asked last at the end: how often each turn was evidence since that was last kept."""
+        self._counting = Lock()
         self._closed = False
 
     @property
@@ -142,6 +150,28 @@ class ChromaStore:
             self._hold(scope, index)
             return index
 
+    def note_recalled(self, scope: Scope, turn_ids: Collection[str]) -> None:
+        """Count a result whose evidence are these turns, a share for each; nothing is written until `keep_recalled`."""
+        with self._counting:
+            noted = self._recalled[scope] = self._recalled.pop(scope, {})
+            noted.update({turn_id: noted.get(turn_id, 0.0) + 1 / len(turn_ids) for turn_id in turn_ids})
+            if len(self._recalled) > MAX_SCOPES:
+                del self._recalled[next(iter(self._recalled))]
+
+    def keep_recalled(self, *scopes: Scope) -> None:
+        """Write with the events of these scopes, by default of all, how often their turns were evidence."""
+        for scope in scopes or [*self._recalled]:
+            with self.committing(scope):
+                with self._counting:
+                    noted = self._recalled.pop(scope, {})
+                events = [
+                    event.model_copy(update={"recalled": event.recalled + share})
+                    for event in (self.index(scope).events.items if noted else ())
+                    if (share := sum(noted.get(turn_id, 0.0) for turn_id in event.turn_ids))
+                ]
+                if events:
+                    self.commit(scope, Changes(events=events))
+
     def decisions(self, scope: Scope) -> list[Decision]:
         """Return the audit trail of a scope, oldest first."""
         return sorted(self.index(scope).decisions.values(), key=DECISIONS.sort_key)
@@ -203,7 +233,15 @@ class ChromaStore:
         return examination
 
     def close(self) -> None:
-        """Close the store, after what is under way. Closing twice is harmless."""
+        """Close the store, after what is under way; what was counted is kept where Chroma is open.
+
+        Closing twice is harmless.
+        """
+        if not self._closed and self._opened.is_made:
+            try:
+                self.keep_recalled()
+            except EngramError as error:
+                log.warning("how often memories were recalled is not kept: %s", error)
         with self._writes.lock:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:

@@ -56,6 +56,11 @@ class Lazy(Generic[T]):
                 self._made = self._make()
             return self._made
 
+    @property
+    def is_made(self) -> bool:
+        """Whether it was asked for, and is there."""
+        return self._made is not None
+
     def close(self) -> T | None:
         """Return what was made, if it was, after a call that is under way; nothing is made or returned from then on."""
         with self._lock:

@@ -25,7 +25,7 @@ def improve(
     command: Invocation,
     budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", help="Tokens to spend.")] = 20_000,
 ) -> None:
-    """Have the model read sessions that were written without one, what matters most first. The next call goes on."""
+    """Have the model read sessions that were written without one, those recalled most first. The next call goes on."""
     with progress("reading"), command.open_existing() as memory:
         receipt = memory.improve(**command.scope, budget=budget)
     done = f"{count_of(receipt.syntheses, 'session note')}, {count_of(receipt.decisions, 'decision')}"

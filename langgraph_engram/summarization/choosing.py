@@ -118,11 +118,12 @@ class Chooser:
     def worth_most(self, index: ScopeIndex, budget: int) -> list[SessionPart]:
         """Return what to read next of a scope, as much as a call holds and a budget of tokens pays for.
 
-        What matters most comes first, then the newest: how often a session was recalled is counted nowhere.
+        What was recalled most comes first, then what matters most, then the newest.
         """
         session_ids = dict.fromkeys(event.session_id for event in reversed(index.events.items))
         parts = [part for session_id in session_ids if (part := self.unread(index, session_id))]
         parts.sort(key=lambda part: -sum(record.significance for record in part.records))
+        parts.sort(key=lambda part: -sum(event.recalled for event in index.events.in_session(part.session_id)))
         left, chosen = min(budget / COST, self.settings.read_tokens), list[SessionPart]()
         for part in parts:
             if (size := self.tokens(part)) <= left:

@@ -49,6 +49,11 @@ def records(memory):
     return [(r.status, r.content.removeprefix("user: ")) for r in every if r.slot or r.sets], {r.content for r in every}
 
 
+def recalled(memory):
+    """Return how often sessions were evidence, of those that were."""
+    return {event.session_id: event.recalled for event in memory.show("events", "u") if event.recalled}
+
+
 def test_the_same_records_are_written_and_the_choice_is_laid_over_them(opened):
     """One call a session, a note, and marks on what rules wrote."""
     free, paid = opened(writer="rules"), opened(first(ANSWER))
@@ -276,6 +281,24 @@ def test_a_budget_is_spent_on_what_matters_most_and_the_next_call_goes_on(opened
         assert (rest.syntheses, nothing.usage.calls) == (2, 0)
         assert memory.status("u").notes == 3
         assert [status for status, _ in records(memory)[0]].count("active") == 1
+
+
+def test_what_is_recalled_most_is_read_first(opened, tmp_path):
+    """Recalls are counted with the sessions that they showed, and kept as the memory is closed."""
+    with Memory(tmp_path / "store", "rules", encoder="hashing") as free:
+        for day, city in enumerate(("Oslo", "Porto", "Quito"), 1):
+            tell(free, day, f"My flat is in {city} now.")
+        free.search("Who lives in a flat in Porto?", user_id="u", limit=1)
+        free.search("Who lives in a flat in Oslo?", user_id="v", limit=1)
+
+    with Memory(tmp_path / "store", FakeModel([first(ANSWER)] * 9), encoder="hashing", writer="rules") as memory:
+        kept = recalled(memory)
+        memory.search("Porto flat", user_id="u", limit=1)
+        memory.improve("u", budget=2000)
+
+        assert (kept, recalled(memory)) == ({"day 2": 1}, {"day 2": 2})
+        assert "Porto" in memory.model.asked[0].statements[0][0].text
+        assert memory.doctor().is_sound
 
 
 def test_a_served_run_spends_its_budget_on_whom_it_is_about(opened):

@@ -8,14 +8,14 @@ from langgraph_engram.settings import RetrieveSettings
 
 
 @pytest.fixture
-def concluded(to_recall, passage):
+def concluded(to_recall, passage, store):
     """Conclude a recall that found two passages."""
 
     def run(answer, **fields):
         passages = [passage("p0"), passage("p1")]
         state = {"request": to_recall(), "evidence": passages, "pool": passages, "round": 2, "went_deep": True}
         state["intent"] = Intent(query="Where?", anchor="Where?")
-        conclude = Conclude(RetrieveSettings(relevance_threshold=0.5))
+        conclude = Conclude(store, RetrieveSettings(relevance_threshold=0.5))
         return conclude({**state, "run_id": "run", "answer": answer, **fields})["recollection"]
 
     return run
