@@ -29,6 +29,7 @@ from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
 
+gc.disable()  # until all is collected: what is imported lives on
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch: the processes of a run are as many as the cores
@@ -45,6 +46,7 @@ NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 def pytest_collection_finish() -> None:
     """Leave what is imported by now out of every later garbage collection."""
     gc.freeze()
+    gc.enable()
 
 
 class ServersOnce(LoadFileScheduling):
