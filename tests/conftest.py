@@ -17,6 +17,7 @@ from hypothesis import settings
 from xdist.scheduler.loadfile import LoadFileScheduling
 
 from langgraph_engram.alignment import share_runs
+from langgraph_engram.embeddings import minilm as backend
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.graphs.write import build_write_graph
@@ -33,6 +34,7 @@ gc.disable()  # until all is collected: what is imported lives on
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch: the processes of a run are as many as the cores
+backend._open_network = cache(backend._open_network)  # each memory would load the weights: 0.2 s
 ssl.create_default_context = cache(ssl.create_default_context)  # each client would read all certificates: 20 ms
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
