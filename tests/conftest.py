@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 from uuid import uuid4
 
@@ -36,6 +37,11 @@ settings.load_profile("engram")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch: the processes of a run are as many as the cores
 backend._open_network = cache(backend._open_network)  # each memory would load the weights: 0.2 s
 ssl.create_default_context = cache(ssl.create_default_context)  # each client would read all certificates: 20 ms
+
+IN_MEMORY = Path("/dev/shm")
+"""Where Linux has files in memory: on a disk every commit is waited for."""
+if os.access(IN_MEMORY, os.W_OK) and disk_usage(IN_MEMORY).free > 4 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
