@@ -175,7 +175,8 @@ def test_three_are_compared_and_a_model_answers_from_what_each_showed(engram, lo
     monkeypatch.setattr("engram_lab.asked.read_people", lambda split: [])
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     options = ["--systems", "engram,turns,sentences", "--locomo", str(locomo_file), "--encoder", "hashing", "--json"]
-    models = ["--model", "openai:fake", "--judge", "openai:fake", "--out", str(tmp_path / "out")]
+    options += ["--conversations", "1", "--out", str(tmp_path / "out")]
+    models = ["--model", "openai:fake", "--judge", "openai:fake"]
 
     with FakeServer(otherwise=Reply('{"label": "CORRECT"}')) as chat:
         monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
@@ -187,12 +188,12 @@ def test_three_are_compared_and_a_model_answers_from_what_each_showed(engram, lo
     figures, three = json.loads(document), ("engram", "turns", "sentences")
     assert (code, failed) == (0, 1), said
     assert "below plain vector search: locomo" in err
-    assert {name: row["asked"] for name, row in figures["evidence"]["locomo"].items()} == dict.fromkeys(three, 6)
+    assert {name: row["asked"] for name, row in figures["evidence"]["locomo"].items()} == dict.fromkeys(three, 3)
     assert figures["evidence"]["locomo"]["turns"]["within"]["2000"][0] == 1.0
     assert "cider" not in (tmp_path / "out" / "peers.md").read_text()
     assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == {"peers-tokens", "peers-cost", "peers-size"}
     judged = figures["judged"]["readers"]
-    assert {name: (of["questions"], of["accuracy"]) for name, of in judged.items()} == dict.fromkeys(three, (8, 1.0))
+    assert {name: (of["questions"], of["accuracy"]) for name, of in judged.items()} == dict.fromkeys(three, (4, 1.0))
     assert ("My sister Runa sells cider" in told, "engram" in told) == (True, False)
 
 
