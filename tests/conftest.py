@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from hypothesis import settings
 from xdist.scheduler.loadfile import LoadFileScheduling
 
 from langgraph_engram.alignment import share_runs
+from langgraph_engram.embeddings import minilm as backend
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.graphs.write import build_write_graph
@@ -29,10 +31,17 @@ from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
 
+gc.disable()  # until all is collected: what is imported lives on
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch: the processes of a run are as many as the cores
+backend._open_network = cache(backend._open_network)  # each memory would load the weights: 0.2 s
 ssl.create_default_context = cache(ssl.create_default_context)  # each client would read all certificates: 20 ms
+
+IN_MEMORY = Path("/dev/shm")
+"""Where Linux has files in memory: on a disk every commit is waited for."""
+if os.access(IN_MEMORY, os.W_OK) and disk_usage(IN_MEMORY).free > 4 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 SCHEDULER = "langgraph_engram.graphs.write.Scheduler"
 CHOOSER = "langgraph_engram.graphs.write.Chooser.of"
@@ -45,6 +54,7 @@ NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 def pytest_collection_finish() -> None:
     """Leave what is imported by now out of every later garbage collection."""
     gc.freeze()
+    gc.enable()
 
 
 class ServersOnce(LoadFileScheduling):

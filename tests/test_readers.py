@@ -1,6 +1,8 @@
 """What the reader of each preset is shown of one memory: the passages of its paper, as many and in their order."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -15,6 +17,7 @@ from langgraph_engram.prompts.write_answer import MORE, UNKNOWN, WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence
+from langgraph_engram.settings import Settings
 from langgraph_engram.state import RecallRequest
 from langgraph_engram.testing import FakeModel
 from tests.conftest import by_rule
@@ -56,16 +59,38 @@ class WatchedModel(RuleModel):
         return super().ask(question)
 
 
-def told(name: str, query: str = "What did Ana pay for the lighthouse?", reader=WriteAnswer | AnswerLight, **changed):
-    """Remember all sessions under a preset, ask, and return the last question put to the reader."""
-    model, settings = WatchedModel(), preset(name)
-    for group, values in changed.items():
-        settings = settings.model_copy(update={group: getattr(settings, group).model_copy(update=values)})
-    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
-        for number in range(len(THINGS)):
-            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
-        memory.recall(query, user_id="ana")
-    return [question for question in model.asked if isinstance(question, reader)][-1]
+@pytest.fixture(scope="module")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Settings], Path]:
+    """Return the folder of a memory that was told all sessions under the preset of some settings and its paper's."""
+
+    folders: dict[str, Path] = {}
+
+    def written(settings: Settings) -> Path:
+        key = f"{settings.preset} {settings.paper}"
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("written")
+            plain = preset(settings.preset).model_copy(update={"paper": settings.paper})
+            with Memory(folders[key], "rules", encoder="hashing", settings=plain) as memory:
+                for number in range(len(THINGS)):
+                    memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
+        return folders[key]
+
+    return written
+
+
+@pytest.fixture
+def told(folder_of: Callable[[Settings], Path]) -> Callable[..., Question]:
+    """Return a function that asks a memory of all sessions, and gives the last question put to the reader."""
+
+    def ask(name, query="What did Ana pay for the lighthouse?", reader=WriteAnswer | AnswerLight, **changes):
+        model, settings = WatchedModel(), preset(name)
+        for group, values in changes.items():
+            settings = settings.model_copy(update={group: getattr(settings, group).model_copy(update=values)})
+        with Memory(folder_of(settings), model, encoder="hashing", settings=settings) as memory:
+            memory.recall(query, user_id="ana")
+        return [question for question in model.asked if isinstance(question, reader)][-1]
+
+    return ask
 
 
 def text_of(question: WriteAnswer) -> str:
@@ -77,7 +102,7 @@ def raw_turns(evidence: tuple[Evidence, ...]) -> int:
     return sum(len(passage.turns) for passage in evidence if passage.record is None)
 
 
-def test_esmem_reads_the_raw_turns_of_ten_events():
+def test_esmem_reads_the_raw_turns_of_ten_events(told):
     """ES-Mem section 3.3: the K = 10 best events, best first, each with all its turns and no other memory.
 
     K is what the sweep of appendix C changes.
@@ -96,7 +121,7 @@ def test_esmem_reads_the_raw_turns_of_ten_events():
     assert count_tokens(shown) > 700
 
 
-def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses():
+def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses(told):
     """StructMem appendix A.4 and A.5: 60 entries under their speakers, then 5 syntheses, and no turn."""
     question = told("structmem")
     shown = text_of(question)
@@ -122,7 +147,7 @@ def test_a_paper_reads_what_lasts_as_often_as_it_was_said():
     assert [entry.lasting is not None for entry in entries] == [True, True]
 
 
-def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
+def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions(told):
     """DimMem Eq. 6 and appendix A.1: what any route found, none cut off, each with its dimensions, then reasoning."""
     question = told("dimmem", "Why did Ana buy the lighthouse?")
     shown = text_of(question)
@@ -135,7 +160,7 @@ def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
     assert 'Answer: ..."' in shown
 
 
-def test_hymem_reads_ten_key_sentences():
+def test_hymem_reads_ten_key_sentences(told):
     """HyMem section 3.2: k = 10 summaries for the light answer."""
     light = told("hymem", reader=AnswerLight)
 
@@ -155,21 +180,23 @@ def by_rounds(question: Question):
     return by_rule(question)
 
 
-def hymem_questions(answer=by_rounds, **changes: object) -> list[Question]:
-    """Return what is asked when a question is put to all sessions under HyMem's preset."""
-    settings = preset("hymem")
-    for group, values in changes.items():
-        settings = changed(settings, group, **values)
-    model = FakeModel([answer] * 100)
-    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
-        for number in range(len(THINGS)):
-            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
-        model.asked.clear()
-        memory.recall("When did Ana buy the kayak?", user_id="ana")
-    return model.asked
+@pytest.fixture
+def hymem_questions(folder_of: Callable[[Settings], Path]) -> Callable[..., list[Question]]:
+    """Return a function that gives what is asked when a question is put to all sessions under HyMem's preset."""
+
+    def ask(answer=by_rounds, **changes):
+        settings = preset("hymem")
+        for group, values in changes.items():
+            settings = changed(settings, group, **values)
+        model = FakeModel([answer] * 100)
+        with Memory(folder_of(settings), model, encoder="hashing", settings=settings) as memory:
+            memory.recall("When did Ana buy the kayak?", user_id="ana")
+        return model.asked
+
+    return ask
 
 
-def test_hymem_answers_from_its_units_and_the_answers_before():
+def test_hymem_answers_from_its_units_and_the_answers_before(hymem_questions):
     """HyMem Algorithm 1: the generators see q0, the passages of their round and the pool, which is earlier answers."""
     asked = hymem_questions()
     first, second = (question for question in asked if isinstance(question, WriteAnswer))
@@ -182,7 +209,7 @@ def test_hymem_answers_from_its_units_and_the_answers_before():
     assert [len(question.evidence) for question in asked if isinstance(question, AnswerLight)] == [10, 10]
 
 
-def test_hymem_takes_a_light_answer_that_rests_on_earlier_ones():
+def test_hymem_takes_a_light_answer_that_rests_on_earlier_ones(hymem_questions):
     """HyMem Algorithm 1: what the light generator answers from the pool suffices, though it has no piece to cite."""
     asked = hymem_questions(lambda asked: "Zzz." if getattr(asked, "earlier", ()) else by_rounds(asked))
     asked = [question.name for question in asked]
@@ -190,7 +217,7 @@ def test_hymem_takes_a_light_answer_that_rests_on_earlier_ones():
     assert asked == ["AnswerLight", "SelectRecords", "WriteAnswer", *["Reflect", "AnswerLight"] * 2, "Reflect"]
 
 
-def test_hymem_names_all_answers_and_never_refuses_once_deep():
+def test_hymem_names_all_answers_and_never_refuses_once_deep(hymem_questions):
     """HyMem appendix B.3 and B.5: the light generator is strict; the deep one lists all that is possible."""
     light, deep = (
         next(question.render()[0].text for question in hymem_questions() if isinstance(question, kind))
@@ -205,7 +232,7 @@ def test_hymem_names_all_answers_and_never_refuses_once_deep():
     assert alone == light
 
 
-def test_hymem_without_level1_reads_units():
+def test_hymem_without_level1_reads_units(hymem_questions):
     """HyMem Table 2, Level 2 alone: raw units found by their own text."""
     asked = hymem_questions(paper={"level1": False, "top_k": 3}, deep={"sufficiency": "always"})
     shown = next(question.evidence for question in asked if isinstance(question, WriteAnswer))
@@ -214,7 +241,7 @@ def test_hymem_without_level1_reads_units():
     assert any("kayak" in turn.text for turn in shown[0].turns)
 
 
-def test_engram_reads_whole_turns_in_the_order_of_time():
+def test_engram_reads_whole_turns_in_the_order_of_time(told):
     """Decision 17: no more than k passages, each turn once."""
     question = told("engram")
     days = [line for line in text_of(question).splitlines() if line.startswith("-- ")]
@@ -253,7 +280,7 @@ def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, change
 
 
 @pytest.mark.parametrize("name", ["esmem", "structmem", "dimmem"])
-def test_who_reads_once_is_not_asked_for_more(name):
+def test_who_reads_once_is_not_asked_for_more(name, told):
     """No further memories are looked for where one retrieval and one answer are all there is."""
     assert MORE not in told(name).render()[0].text
 

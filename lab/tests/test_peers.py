@@ -167,51 +167,33 @@ def test_a_memory_may_not_show_less_than_vectors_alone(own, below):
     assert (first[:3], first[3][0]) == (("beam", 250, own), ("bm25", 0.9))
 
 
-def test_the_floor_is_a_comparison_of_three(engram, locomo_file, tmp_path, monkeypatch):
-    """Status 1 below it, with the data sets on stderr; figures, page and plots hold no text of a data set."""
+def test_three_are_compared_and_a_model_answers_from_what_each_showed(engram, locomo_file, tmp_path, monkeypatch):
+    """Status 1 below the floor, with the data sets on stderr; figures, page and plots hold no text of a data set.
+
+    The judge is shown question, reference and answer, blind; a system is named in neither prompt.
+    """
     monkeypatch.setattr("engram_lab.asked.read_people", lambda split: [])
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
     options = ["--systems", "engram,turns,sentences", "--locomo", str(locomo_file), "--encoder", "hashing", "--json"]
+    options += ["--conversations", "1", "--out", str(tmp_path / "out")]
+    models = ["--model", "openai:fake", "--judge", "openai:fake"]
 
-    code, document, _ = engram("bench", "peers", *options, "--out", str(tmp_path / "out"))
-    monkeypatch.setattr("engram_lab.peers.report.TOLERANCE", -1.1)
-    failed, _, err = engram("bench", "peers", *options, "--out", str(tmp_path / "out"))
-
-    rows = json.loads(document)["evidence"]["locomo"]
-    assert (code, failed) == (0, 1)
-    assert "below plain vector search: locomo" in err
-    assert {name: row["asked"] for name, row in rows.items()} == {"engram": 6, "turns": 6, "sentences": 6}
-    assert rows["turns"]["within"]["2000"][0] == 1.0
-    assert "cider" not in (tmp_path / "out" / "peers.md").read_text()
-    assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == {"peers-tokens", "peers-cost", "peers-size"}
-
-
-def test_a_model_answers_from_what_each_showed_and_is_judged_blind(engram, locomo_file, tmp_path, monkeypatch):
-    """The judge is shown question, reference and answer; a system is named in neither prompt."""
-    monkeypatch.setattr("engram_lab.asked.read_people", lambda split: [])
-    options = [
-        "--systems",
-        "engram,turns",
-        "--locomo",
-        str(locomo_file),
-        "--conversations",
-        "1",
-        "--encoder",
-        "hashing",
-    ]
     with FakeServer(otherwise=Reply('{"label": "CORRECT"}')) as chat:
         monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        models = ["--model", "openai:fake", "--judge", "openai:fake"]
-
-        code, document, err = engram("bench", "peers", *options, *models, "--out", str(tmp_path), "--json")
+        code, document, said = engram("bench", "peers", *options, *models)
+        monkeypatch.setattr("engram_lab.peers.report.TOLERANCE", -1.1)
+        failed, _, err = engram("bench", "peers", *options, *models)
         told = json.dumps([request["messages"] for request in chat.requests])
 
-    assert code == 0, err
-    judged = json.loads(document)["judged"]["readers"]
-    assert {name: (of["questions"], of["accuracy"]) for name, of in judged.items()} == {
-        "engram": (4, 1.0),
-        "turns": (4, 1.0),
-    }
+    figures, three = json.loads(document), ("engram", "turns", "sentences")
+    assert (code, failed) == (0, 1), said
+    assert "below plain vector search: locomo" in err
+    assert {name: row["asked"] for name, row in figures["evidence"]["locomo"].items()} == dict.fromkeys(three, 3)
+    assert figures["evidence"]["locomo"]["turns"]["within"]["2000"][0] == 1.0
+    assert "cider" not in (tmp_path / "out" / "peers.md").read_text()
+    assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == {"peers-tokens", "peers-cost", "peers-size"}
+    judged = figures["judged"]["readers"]
+    assert {name: (of["questions"], of["accuracy"]) for name, of in judged.items()} == dict.fromkeys(three, (4, 1.0))
     assert ("My sister Runa sells cider" in told, "engram" in told) == (True, False)
 
 

@@ -256,17 +256,18 @@ def test_a_planted_defect_is_found_and_mended_where_it_says_so(folder, capsys, d
     code, found = examine(folder, capsys)
     again, same = examine(folder, capsys)
     fixed, _ = examine(folder, capsys, "--fix")
-    after, left = examine(folder, capsys)
 
     finding = next(finding for finding in found["findings"] if finding["check"] == check)
     assert (code, again, same["findings"]) == (3, 3, found["findings"])
     assert bool(finding["fix"]) == (defect in MENDED)
     if defect in LEFT:
+        after, left = examine(folder, capsys)
         assert fixed == after == 3
         assert check in {finding["check"] for finding in left["findings"]}
         return
-    assert (fixed, after, left["findings"]) == (0, 0, [])
+    assert fixed == 0
     with open_memory(folder) as memory:
+        assert memory.doctor().findings == []
         memory.retry(user_id="ana")
         assert memory.doctor().findings == []
         found_texts = [passage.text for passage in memory.search("Where does Ana live?", user_id="ana").evidence]

@@ -9,6 +9,12 @@ from langgraph_engram.embeddings import minilm
 from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 
 
+@pytest.fixture(autouse=True)
+def _each_loads_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load the weights for each encoder, as a program does."""
+    monkeypatch.setattr(minilm, "_open_network", minilm._open_network.__wrapped__)
+
+
 @pytest.fixture(scope="module")
 def onnx_encoder() -> OnnxMiniLM:
     """The ONNX backend."""

@@ -60,9 +60,9 @@ def memory(tmp_path):
 
 
 @pytest.fixture
-def other(tmp_path):
+def other():
     """A memory with another encoder."""
-    with open_memory(tmp_path / "other", HashingEncoder(32)) as opened:
+    with open_memory("memory:", HashingEncoder(32)) as opened:
         yield opened
 
 
@@ -149,7 +149,7 @@ def test_a_load_cut_off_anywhere_is_pending_until_it_is_done_again(memory, tmp_p
     memory.export(file, everyone=True)
 
     for writes in count(0, 3):
-        with open_memory(tmp_path / f"at-{writes}") as other:
+        with open_memory("memory:") as other:
             cut.left = writes
             try:
                 other.load(file)
@@ -267,6 +267,16 @@ def lines(path):
     return path.read_bytes().splitlines(keepends=True)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The lines of a file in which nothing is wrong."""
+    file = tmp_path_factory.mktemp("whole") / "ana.jsonl"
+    with open_memory("memory:") as memory:
+        remember(memory, sessions=(1,))
+        memory.export(file, user_id="ana")
+    return lines(file)
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
@@ -282,11 +292,9 @@ def lines(path):
         (lambda rows: [b""], "expected an export"),
     ],
 )  # fmt: skip
-def test_a_damaged_file_stores_nothing_and_says_where(memory, other, tmp_path, damage, complaint):
+def test_a_damaged_file_stores_nothing_and_says_where(whole, other, tmp_path, damage, complaint):
     """It is checked whole before anything is written."""
-    remember(memory, sessions=(1,))
-    memory.export(tmp_path / "ana.jsonl", user_id="ana")
-    (tmp_path / "bad.jsonl").write_bytes(b"".join(damage(lines(tmp_path / "ana.jsonl"))))
+    (tmp_path / "bad.jsonl").write_bytes(b"".join(damage(whole)))
 
     with pytest.raises(UnreadableFile, match=complaint) as raised:
         other.load(tmp_path / "bad.jsonl", user_id="ana")

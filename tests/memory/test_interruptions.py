@@ -1,6 +1,7 @@
 """A change that is cut off at any write is finished by doing it again."""
 
 from contextlib import suppress
+from shutil import copytree
 
 import pytest
 
@@ -63,12 +64,20 @@ def forget(memory, receipt):
     memory.forget(user_id="ana", session_id="day-2")
 
 
+@pytest.fixture(scope="module")
+def at_home(tmp_path_factory):
+    """The folder of a memory of two homes, for tests to copy, and the last receipt."""
+    folder = tmp_path_factory.mktemp("homes") / "store"
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        return folder, remember_homes(memory)
+
+
 @pytest.mark.parametrize("change", [edit, undo, forget])
-def test_a_change_cut_off_at_any_write_is_finished_by_doing_it_again(tmp_path, cut, change):
+def test_a_change_cut_off_at_any_write_is_finished_by_doing_it_again(at_home, tmp_path, cut, change):
     """Wherever it was cut off: afterwards, and after a retry, `doctor` finds nothing."""
+    folder, receipt = at_home
     for writes in range(MOST_WRITES):
-        with Memory(tmp_path / str(writes), "rules", encoder="hashing") as memory:
-            receipt = remember_homes(memory)
+        with Memory(copytree(folder, tmp_path / str(writes)), "rules", encoder="hashing") as memory:
             cut.left = writes
             with suppress(StoreError):
                 change(memory, receipt)
@@ -141,6 +150,16 @@ def test_files_that_a_killed_forgetting_left_are_overwritten(tmp_path, monkeypat
     assert b"Porto" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """The folder of a memory of many turns, and what is found there, for tests to copy."""
+    folder = tmp_path_factory.mktemp("planted") / "store"
+    said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips."} for number in range(120)]
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        memory.remember(said, user_id="ana", session_id="s1")
+        return folder, memory.search("How many tulips on day 7?", user_id="ana").evidence
+
+
 @pytest.mark.parametrize(
     ("file", "kept"),
     [
@@ -152,21 +171,18 @@ def test_files_that_a_killed_forgetting_left_are_overwritten(tmp_path, monkeypat
         ("length.bin", 10),
     ],
 )
-def test_an_index_that_a_kill_cut_off_is_made_anew_once(tmp_path, caplog, file, kept):
+def test_an_index_that_a_kill_cut_off_is_made_anew_once(planted, tmp_path, caplog, file, kept):
     """Chroma cannot read a store whose list of vectors is not whole, and ends the process over its other files.
 
     The rows are there, and are encoded again.
     """
-    said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips."} for number in range(120)]
-    with Memory(tmp_path, "rules", encoder="hashing") as memory:
-        memory.remember(said, user_id="ana", session_id="s1")
-        before = memory.search("How many tulips on day 7?", user_id="ana").evidence
-    [path] = tmp_path.glob(f"*/{file}")
+    folder, before = copytree(planted[0], tmp_path / "store"), planted[1]
+    [path] = folder.glob(f"*/{file}")
     path.write_bytes(path.read_bytes()[:kept])
 
     for _ in range(2):
-        with Memory(tmp_path, "rules", encoder="hashing") as memory:
+        with Memory(folder, "rules", encoder="hashing") as memory:
             assert memory.search("How many tulips on day 7?", user_id="ana").evidence == before
             assert memory.doctor().findings == []
     assert caplog.text.count("made anew") == 1
-    assert not list(tmp_path.glob(".engram.without*"))
+    assert not list(folder.glob(".engram.without*"))

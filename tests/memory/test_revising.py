@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from shutil import copytree
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -224,12 +225,26 @@ def test_history_goes_back_and_forth(memory, user):
 
 
 @pytest.fixture
-def waiting(tmp_path, user):
-    """A memory on disk in which the second home waits for approval; it can be let go of and opened again."""
+def user(request):
+    """A user that no other test of the file has, unless a person is asked: each of those tests has a folder."""
+    return "waiting" if "waiting" in request.fixturenames else request.node.name
+
+
+@pytest.fixture(scope="module")
+def asked_for_approval(tmp_path_factory):
+    """The folder of a memory in which the second home waits for approval, for tests to copy, and the receipts."""
+    folder = tmp_path_factory.mktemp("waiting") / "store"
+    with Memory(folder, "rules", encoder="hashing", settings=ASKING) as memory:
+        return folder, moved(memory, "waiting", *HOMES[:2])
+
+
+@pytest.fixture
+def waiting(asked_for_approval, tmp_path):
+    """That memory, which can be let go of and opened again."""
 
     class Opened:
-        def __init__(self):
-            self.asked = []
+        def __init__(self, receipts):
+            self.receipts = [*receipts]
             self.open()
 
         def open(self, settings=ASKING):
@@ -241,8 +256,9 @@ def waiting(tmp_path, user):
             self.memory.close()
             self.open(settings)
 
-    opened = Opened()
-    opened.receipts = moved(opened.memory, user, *HOMES[:2])
+    folder, receipts = asked_for_approval
+    copytree(folder, tmp_path / "store")
+    opened = Opened(receipts)
     yield opened
     opened.memory.close()
 
@@ -368,6 +384,16 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
     assert "DecideUpdate" not in {question.name for question in model.asked}
 
 
+def stopped_graph(memory, user):
+    """Return a graph that stands before the decision on a second home, and its thread."""
+    graph = build_write_graph(memory.store, memory.model, RuleModel(), ASKING, InMemorySaver())
+    for day, home in enumerate(HOMES[:2], start=1):
+        thread = {"configurable": {"thread_id": home}}
+        said = Message(speaker="Ana", text=f"I live in {home}.", said_at=datetime(2024, 3, day, tzinfo=UTC))
+        graph.invoke({"request": RememberRequest(user_id=user, session_id=home, messages=[said])}, thread)
+    return graph, thread
+
+
 @pytest.mark.parametrize(
     ("answer", "approved"),
     [
@@ -383,23 +409,26 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
         ({"decisions": [{"type": "reject", "message": "It is still true."}]}, False),
     ],
 )
-def test_a_graph_is_resumed_with_any_plain_answer(tmp_path, user, answer, approved):
-    """What is no answer is refused and asked again, with how to answer; nothing is decided by it."""
-    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=ASKING) as memory:
-        graph = build_write_graph(memory.store, memory.model, RuleModel(), ASKING, InMemorySaver())
-        for day, home in enumerate(HOMES[:2], start=1):
-            thread = {"configurable": {"thread_id": home}}
-            said = Message(speaker="Ana", text=f"I live in {home}.", said_at=datetime(2024, 3, day, tzinfo=UTC))
-            request = RememberRequest(user_id=user, session_id=home, messages=[said])
-            stopped = graph.invoke({"request": request}, thread)
-        for nonsense in ("perhaps", 1, {"approve": "maybe"}, ["approve"], {}, {"decisions": [{"type": "edit"}]}):
-            stopped = graph.invoke(Command(resume=nonsense), thread)
-            (interrupt,) = stopped["__interrupt__"]
-            assert '"approve" or "reject"' in interrupt.value["problem"]
+def test_a_graph_is_resumed_with_any_plain_answer(memory, user, answer, approved):
+    """By a word, a boolean or what an inbox of agents sends."""
+    graph, thread = stopped_graph(memory, user)
 
-        graph.invoke(Command(resume=answer), thread)
+    graph.invoke(Command(resume=answer), thread)
 
+    assert [decision.action for decision in memory.show("decisions", user)] == [
+        "SUPERSEDE" if approved else "KEEP_BOTH"
+    ]
+
+
+def test_what_is_no_answer_is_refused_and_asked_again(memory, user):
+    """With how to answer; nothing is decided by it."""
+    graph, thread = stopped_graph(memory, user)
+
+    for nonsense in ("perhaps", 1, {"approve": "maybe"}, ["approve"], {}, {"decisions": [{"type": "edit"}]}):
+        (interrupt,) = graph.invoke(Command(resume=nonsense), thread)["__interrupt__"]
+        assert '"approve" or "reject"' in interrupt.value["problem"]
         assert '"approve" or "reject"' in interrupt.value["answers"]
-        assert [decision.action for decision in memory.show("decisions", user)] == [
-            "SUPERSEDE" if approved else "KEEP_BOTH"
-        ]
+        assert memory.show("decisions", user) == []
+    graph.invoke(Command(resume="reject"), thread)
+
+    assert [decision.action for decision in memory.show("decisions", user)] == ["KEEP_BOTH"]

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +129,17 @@ def wait_until_up(process, url, log):
     pytest.fail(f"the server was not up after {PATIENCE} s:\n{log.read_text()}")
 
 
+RUNNING = ExitStack()
+"""The servers that all tests of this folder share."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem):
+    """Stop them after the last of these tests: a server costs as well while nobody calls it."""
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        RUNNING.close()
+
+
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory):
     """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
@@ -138,7 +149,8 @@ def opened(tmp_path_factory):
     (folder / "langgraph.json").write_text(json.dumps(configuration))
     command = ["langgraph_cli", "dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "10"]
     waiting = json.dumps({"update": {"approve": ["SUPERSEDE", "MERGE"]}})
-    yield from serve(folder, command, ENGRAM_SETTINGS=waiting)
+    with RUNNING:
+        yield RUNNING.enter_context(contextmanager(serve)(folder, command, ENGRAM_SETTINGS=waiting))
 
 
 @pytest.fixture(scope="session")
@@ -147,7 +159,9 @@ def guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "mine.py").write_text(OWN_GRAPH)
     command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
-    yield from serve(folder, command, CRON_SCHEDULER_SLEEP_TIME="1", ENGRAM_TOKENS=json.dumps(TOKENS))
+    environment = {"CRON_SCHEDULER_SLEEP_TIME": "1", "ENGRAM_TOKENS": json.dumps(TOKENS)}
+    with RUNNING:
+        yield RUNNING.enter_context(contextmanager(serve)(folder, command, **environment))
 
 
 def said(text, day=1, session="s1", **whose):
