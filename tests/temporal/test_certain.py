@@ -27,6 +27,7 @@ CERTAIN = """
 2025-03-03 | I registered for a marathon on 14 June. | 14 June 2025
 2025-07-03 | I signed up for the swim on 14 June. | 14 June 2025
 2024-05-02 | A hotel from 3 to 7 July, please. | 3 to 7 July 2024
+2023-06-14 | Since that fall in March my hand shakes as soon as I lift it. | March 2023
 # this weekend goes by tense: what was done was done the weekend before, until Wednesday
 2022-04-20 | We tried the new café this weekend. | the weekend of 16 April 2022
 2022-04-22 | We tried the new café this weekend. | -
