@@ -46,8 +46,8 @@ INTENTIONS = (
     r"look(?:ing)?\s+forward|(?:hop|aim)(?:e|es|s|ing)?\s+to|hopefully|want(?:s|ing)?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to",
     r"(?:thinking|dreaming)\s+(?:of|about)\s+[a-z]+ing|(?:training|practi[cs]ing|studying|saving|packing)\s+for|considering",
     r"(?<!was )(?<!were )(?<!was so )(?<!were so )excited\s+(?:for|about|to)|preparing|getting\s+ready|remind(?:er)?",
-    r"see\s+you|let['’]?s|how\s+about|don['’]?t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|(?<!as )soon|next(?!\s+to)|be\s+there",
-    r"scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
+    r"see\s+you|let['’]?s|how\s+about|don['’]?t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|(?<!as )soon",
+    r"be\s+there|next(?!\s+to)|(?:re)?scheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
 )
 """What is wanted, owed or promised."""
 HAVING = (
