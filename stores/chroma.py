@@ -240,7 +240,7 @@ class ChromaStore:
         if not self._closed and self._opened.is_made:
             try:
                 self.keep_recalled()
-            except EngramError as error:
+            except (EngramError, OSError) as error:
                 log.warning("how often memories were recalled is not kept: %s", error)
         with self._writes.lock:
             closed, self._closed = self._closed, True
