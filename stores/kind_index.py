@@ -6,6 +6,7 @@ search loops over no memory in Python, and a commit costs what it adds (docs/dec
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import RLock
@@ -24,6 +25,8 @@ ID_BYTES = 200
 """What the id of an item takes, with its entry among the positions."""
 SHORTEST_ID = 4
 """Characters of an id by which its item is found, at the least."""
+ELSEWHERE = frozenset({"positions in other indexes"})
+"""What a column of such positions is given."""
 SESSION_GAP = 3
 """Empty places between two sessions in a row, so that nobody looks so far as into another."""
 
@@ -264,9 +267,14 @@ class KindIndex(Generic[T]):
         return index
 
     def selected(self, positions: NDArray[np.intp]) -> Self:
-        """Return an index of the items at some positions alone, ascending, with what was derived from them."""
+        """Return an index of the items at some positions alone, ascending, with what was derived from them.
+
+        What says where they stand in other indexes is derived anew: of those another part may be selected.
+        """
         if len(positions) == len(self):
-            return self
+            after = copy(self)
+            after.columns = {label: held for label, held in dict(self.columns).items() if held.given != ELSEWHERE}
+            return after
         after, ids = type(self)(self.kind), self.ids()
         after.items = self.items.selected(positions.tolist())
         after._positions = {ids[position]: place for place, position in enumerate(positions.tolist())}
@@ -276,7 +284,7 @@ class KindIndex(Generic[T]):
         ordered = places[self.order()]
         after._ordered = ordered[ordered >= 0]
         for label, held in dict(self.columns).items():
-            if held.derive:
+            if held.derive and held.given != ELSEWHERE:
                 values = self._derived(label, held.derive, BM25Index, held.given)
                 after.columns[label] = replace(self.columns[label], values=values.selected(positions))
         after.names, after._lock = self.names, self._lock

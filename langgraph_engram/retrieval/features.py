@@ -11,6 +11,7 @@ from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, overlap
 from langgraph_engram.schema import Event, Intent, Record
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
+from langgraph_engram.stores.kind_index import ELSEWHERE
 from langgraph_engram.text.keywords import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.sentences import ends_asking
@@ -106,7 +107,7 @@ class RecordLinks:
             positions = [self.turns.find_position(turn_id) for turn_id in cited]
             return positions + [-1] * (MAX_CITED_TURNS - len(cited))
 
-        return self.records.column("cited_turns", sources, np.intp).reshape(-1, MAX_CITED_TURNS)
+        return self.records.column("cited_turns", sources, np.intp, ELSEWHERE).reshape(-1, MAX_CITED_TURNS)
 
     @cached_property
     def uncited(self) -> Positions:
@@ -123,7 +124,7 @@ class RecordLinks:
 
     def _resolved(self, label: str, position_of: Callable[[Record], int]) -> Positions:
         """Return the position of what each record names; what was missing at first is looked for again."""
-        positions = self.records.column(label, position_of, np.intp)
+        positions = self.records.column(label, position_of, np.intp, ELSEWHERE)
         missing = np.flatnonzero(positions < 0)
         if len(missing):
             positions = positions.copy()
