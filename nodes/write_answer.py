@@ -12,7 +12,6 @@ from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
 from langgraph_engram.retrieval.pool import answer_from, cited_answer, light_passages, merge_pools, read_items
-from langgraph_engram.retrieval.search import shows
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole
@@ -55,9 +54,7 @@ class WriteAnswerStep:
         """Return the pool, grown by what this round found for the whole, or where light memory always suffices."""
         budget, pool = state["request"].budget, state["pool"]
         if needs_whole(state) and not state["read_ids"]:
-            found = state["evidence"]
-            fresh = [line for line in found if line.shows_others or not any(shows(passage, line) for passage in pool)]
-            return merge_pools(fresh, pool, budget)
+            return merge_pools(state["evidence"], pool, budget)
         if pool and self.settings.sufficiency != "always":
             return pool
         held = [] if self.form.shows_earlier else pool

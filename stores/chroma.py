@@ -151,7 +151,10 @@ class ChromaStore:
             return index
 
     def note_recalled(self, scope: Scope, turn_ids: Collection[str]) -> None:
-        """Count a result whose evidence are these turns, a share for each; nothing is written until `keep_recalled`."""
+        """Count a result whose evidence are these turns, a share for each, of the scopes asked last.
+
+        Nothing is written until `keep_recalled`.
+        """
         with self._counting:
             noted = self._recalled[scope] = self._recalled.pop(scope, {})
             noted.update({turn_id: noted.get(turn_id, 0.0) + 1 / len(turn_ids) for turn_id in turn_ids})
@@ -159,8 +162,8 @@ class ChromaStore:
                 del self._recalled[next(iter(self._recalled))]
 
     def keep_recalled(self, *scopes: Scope) -> None:
-        """Write with the events of these scopes, by default of all, how often their turns were evidence."""
-        for scope in scopes or [*self._recalled]:
+        """Write with the events of these scopes, by default of those in memory, how often their turns were evidence."""
+        for scope in scopes or [scope for scope in list(self._recalled) if self._cache.get(scope)]:
             with self.committing(scope):
                 with self._counting:
                     noted = self._recalled.pop(scope, {})
@@ -233,21 +236,19 @@ class ChromaStore:
         return examination
 
     def close(self) -> None:
-        """Close the store, after what is under way; what was counted is kept where Chroma is open.
-
-        Closing twice is harmless.
-        """
-        if not self._closed and self._opened.is_made:
-            try:
+        """Close the store, after what is under way; a folder keeps what was counted. Closing twice is harmless."""
+        try:
+            if self.folder and self._opened.is_made and not self._closed:
                 self.keep_recalled()
-            except (EngramError, OSError) as error:
-                log.warning("how often memories were recalled is not kept: %s", error)
-        with self._writes.lock:
-            closed, self._closed = self._closed, True
-            if not closed and self._on_close:
-                self._on_close()
-            if self.folder is None:
-                self._cache.clear()
+        except (EngramError, OSError) as error:
+            log.warning("how often memories were recalled is not kept: %s", error)
+        finally:
+            with self._writes.lock:
+                closed, self._closed = self._closed, True
+                if not closed and self._on_close:
+                    self._on_close()
+                if self.folder is None:
+                    self._cache.clear()
 
     def free_memory(self) -> None:
         """Let go of all indexes and collections, with snapshots written. Call it before a folder's client is closed.

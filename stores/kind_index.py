@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import RLock
-from typing import Any, Generic, Self
+from typing import Any, Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,16 @@ class Column:
     """What the values depend on beside the items."""
     outdated: frozenset[int] = frozenset()
     """The positions of the items that were replaced since."""
-    derive: Callable[[Iterable[Any]], Any] | None = None
-    """What derives it; unknown of one that was saved, until it is asked for."""
+
+
+class Selection(NamedTuple):
+    """Of which index another one is a part."""
+
+    whole: "KindIndex[Any]"
+    positions: NDArray[np.intp] | None = None
+    """None for all."""
+    replaced: frozenset[int] = frozenset()
+    """The positions in the part of the items that it has otherwise."""
 
 
 class Values(Generic[T]):
@@ -90,6 +98,8 @@ class KindIndex(Generic[T]):
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
         self._ordered: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         """Positions in order of time, of as many items as were there when the order was last read."""
+        self._selection: Selection | None = None
+        """Of what this is a part; None for what stands by itself."""
         self._lock = RLock()
         """Held while something is derived, in whatever version."""
 
@@ -254,6 +264,8 @@ class KindIndex(Generic[T]):
             for label, column in dict(self.columns).items()
         }
         after.names, after.saved_columns, after._lock = self.names, self.saved_columns, self._lock
+        if self._selection and not added:
+            after._selection = self._selection._replace(replaced=self._selection.replaced | replaced.keys())
         return after
 
     def restored(self, ids: Sequence[str], packed: Sequence[bytes], vectors: Vectors, order: NDArray[np.intp]) -> Self:
@@ -267,13 +279,13 @@ class KindIndex(Generic[T]):
         return index
 
     def selected(self, positions: NDArray[np.intp]) -> Self:
-        """Return an index of the items at some positions alone, ascending, with what was derived from them.
+        """Return an index of the items at some positions alone, ascending; what is derived of them is derived here.
 
-        What says where they stand in other indexes is derived anew: of those another part may be selected.
+        But for what says where they stand in other indexes: of those another part may be selected.
         """
         if len(positions) == len(self):
             after = copy(self)
-            after.columns = {label: held for label, held in dict(self.columns).items() if held.given != ELSEWHERE}
+            after.columns, after._selection = {}, Selection(self)
             return after
         after, ids = type(self)(self.kind), self.ids()
         after.items = self.items.selected(positions.tolist())
@@ -283,11 +295,7 @@ class KindIndex(Generic[T]):
         places[positions] = np.arange(len(positions))
         ordered = places[self.order()]
         after._ordered = ordered[ordered >= 0]
-        for label, held in dict(self.columns).items():
-            if held.derive and held.given != ELSEWHERE:
-                values = self._derived(label, held.derive, BM25Index, held.given)
-                after.columns[label] = replace(self.columns[label], values=values.selected(positions))
-        after.names, after._lock = self.names, self._lock
+        after.names, after._lock, after._selection = self.names, self._lock, Selection(self, positions)
         return after
 
     def current_columns(self) -> dict[str, Column]:
@@ -300,6 +308,10 @@ class KindIndex(Generic[T]):
         """Return the values of a column, brought up to date: of what was replaced, and of what was added since."""
         with self._lock:
             column = self.columns.get(label)
+            if column is None and self._selection and given != ELSEWHERE:
+                whole, positions, replaced = self._selection
+                held = whole._derived(label, derive, empty, given)
+                column = Column(held if positions is None else held.selected(positions), given, replaced)
             if column is None or column.given != given:
                 column = Column(empty(), given)
             values: Any = column.values
@@ -307,7 +319,7 @@ class KindIndex(Generic[T]):
                 values = values.replaced(outdated, derive(self.items.at(outdated)))
             if len(values) < len(self):
                 values = values.extended(derive(self.items.at(range(len(values), len(self)))))
-            self.columns[label] = Column(values, given, derive=derive)
+            self.columns[label] = Column(values, given)
         return values
 
     def _with_positions(self, ids: Sequence[str]) -> dict[str, int]:

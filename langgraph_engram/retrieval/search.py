@@ -103,8 +103,8 @@ def with_lasting(
     as far as they take a share of the budget at most, and the last passages that show none give way to them.
     """
     wanted = _bearing_on(matches, query, near) if share else []
-    marked = [_marked(passage, [statement for statement in wanted if shows(passage, statement)]) for passage in found]
-    unseen = [statement for statement in wanted if not any(shows(passage, statement) for passage in found)]
+    marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
+    unseen = [statement for statement in wanted if not any(_shows(passage, statement) for passage in found)]
     missing = fit_budget(unseen, int(share * budget))
     if not missing:
         return marked
@@ -145,8 +145,8 @@ def distinct_statements(evidence: Iterable[Evidence]) -> list[Evidence]:
     return list(shown.values())
 
 
-def shows(passage: Evidence, statement: Evidence) -> bool:
-    """Return whether a passage quotes all of a statement's record, as its own or beside others."""
+def _shows(passage: Evidence, statement: Evidence) -> bool:
+    """Return whether a passage quotes a statement, as its own or beside others."""
     record = statement.record
     return record is not None and own_words(record.content, record.speaker) in passage.text
 

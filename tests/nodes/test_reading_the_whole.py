@@ -213,23 +213,6 @@ def test_few_lines_of_another_time_are_read(reading, monkeypatch):
     assert recollection.verdict == "sufficient"
 
 
-def test_what_was_read_before_stands_once_among_the_lines(to_recall, intent, passage, record):
-    """A line of what an earlier round showed whole tells nothing more."""
-    told = [record(number, f"Ana: Kite {number} is red.") for number in range(3)]
-    lines = [passage(one.record_id, text=one.content, record=one, routes={"outline": 1.0}) for one in told]
-    whole = passage("turns", text="8 May 2023\nAna: Kite 1 is red. Kite 2 is red.")
-    model = FakeModel(["- a kite [1]\nANSWER: 1"])
-    state = {
-        "request": to_recall(QUERY), "query": QUERY, "intent": intent(breadth="list"), "evidence": lines, "more": 0,
-        "read_ids": [], "pool": [whole],
-    }  # fmt: skip
-
-    update = WriteAnswerStep(model, Settings().deep)(state)
-
-    assert list(model.asked[0].evidence) == [lines[0], whole]
-    assert update["read_ids"] == ["r0", "r1", "r2"]
-
-
 def test_too_long_a_list_is_halved(to_recall, intent, passage):
     """A model whose context holds half of the lines answers from the best half, and that is said."""
     model = FakeModel([Failure("too_long", "no"), "- a kite [1]\nANSWER: 1"])
