@@ -217,7 +217,7 @@ def _unpacked(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], revis
 def _packed_column(column: Column) -> tuple[dict[str, Any], NDArray[Any]]:
     if isinstance(column.values, BM25Index):
         return {"terms": column.values.names, "size": len(column.values)}, column.values.postings()
-    return {"given": column.given and sorted(column.given)}, column.values.rows
+    return {"given": None if column.given is None else sorted(column.given)}, column.values.rows
 
 
 def _unpacked_column(head: Mapping[str, Any], values: NDArray[Any]) -> Column:

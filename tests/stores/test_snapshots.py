@@ -1,6 +1,7 @@
 """The index of a scope is kept in a file beside the store, which is used if it is sound and current, and never else."""
 
 import errno
+import json
 import os
 import shutil
 
@@ -12,7 +13,9 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.kind_index import Column
 from langgraph_engram.stores.kinds import SEARCHABLE
+from langgraph_engram.stores.versions import AppendOnlyArray
 
 SCOPE = Scope(user_id="ana")
 SECRET = "The key is under the Vesperine pot."
@@ -253,3 +256,13 @@ def test_what_is_forgotten_is_in_no_snapshot(folder):
         assert memory.search("What did I plant?", user_id="ana").evidence
         assert memory.forget(user_id="ana").residue == []
     assert files(folder) == []
+
+
+@pytest.mark.parametrize("given", [None, frozenset(), frozenset({"Ben", "Ana"})])
+def test_what_a_column_depends_on_is_saved(given):
+    """Nothing, no name, or several."""
+    head, values = snapshots._packed_column(Column(AppendOnlyArray(np.arange(2)), given))
+
+    read = snapshots._unpacked_column(json.loads(json.dumps(head)), values)
+
+    assert (read.given, read.values.rows.tolist()) == (given, [0, 1])
