@@ -164,12 +164,14 @@ class ChromaStore:
     def keep_recalled(self, *scopes: Scope) -> None:
         """Write with the events of these scopes, by default of those in memory, how often their turns were evidence."""
         for scope in scopes or [scope for scope in list(self._recalled) if self._cache.get(scope)]:
+            with self._counting:
+                noted = self._recalled.pop(scope, None)
+            if not noted:
+                continue
             with self.committing(scope):
-                with self._counting:
-                    noted = self._recalled.pop(scope, {})
                 events = [
                     event.model_copy(update={"recalled": event.recalled + share})
-                    for event in (self.index(scope).events.items if noted else ())
+                    for event in self.index(scope).events.items
                     if (share := sum(noted.get(turn_id, 0.0) for turn_id in event.turn_ids))
                 ]
                 if events:

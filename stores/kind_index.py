@@ -26,7 +26,7 @@ ID_BYTES = 200
 SHORTEST_ID = 4
 """Characters of an id by which its item is found, at the least."""
 ELSEWHERE = frozenset({"positions in other indexes"})
-"""What a column of such positions is given."""
+"""What a column is given that holds such positions: a selection does not take it over, since others move as well."""
 SESSION_GAP = 3
 """Empty places between two sessions in a row, so that nobody looks so far as into another."""
 
@@ -279,9 +279,9 @@ class KindIndex(Generic[T]):
         return index
 
     def selected(self, positions: NDArray[np.intp]) -> Self:
-        """Return an index of the items at some positions alone, ascending; what is derived of them is derived here.
+        """Return an index of the items at some positions alone, ascending.
 
-        But for what says where they stand in other indexes: of those another part may be selected.
+        It takes its columns from those of this index as they are asked for, but for what is given `ELSEWHERE`.
         """
         if len(positions) == len(self):
             after = copy(self)

@@ -122,8 +122,12 @@ class Chooser:
         """
         session_ids = dict.fromkeys(event.session_id for event in reversed(index.events.items))
         parts = [part for session_id in session_ids if (part := self.unread(index, session_id))]
-        parts.sort(key=lambda part: -sum(record.significance for record in part.records))
-        parts.sort(key=lambda part: -sum(event.recalled for event in index.events.in_session(part.session_id)))
+
+        def worth(part: SessionPart) -> tuple[float, float]:
+            recalled = sum(event.recalled for event in index.events.in_session(part.session_id))
+            return recalled, sum(record.significance for record in part.records)
+
+        parts.sort(key=worth, reverse=True)
         left, chosen = min(budget / COST, self.settings.read_tokens), list[SessionPart]()
         for part in parts:
             if (size := self.tokens(part)) <= left:
