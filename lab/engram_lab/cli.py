@@ -59,6 +59,7 @@ Answers = Annotated[
 ]
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
+RECORDED = "A file of JSON lines that keeps each prompt with its answer, and gives what it has again."
 RULES = "rules"
 
 
@@ -160,6 +161,7 @@ def cost(
     limit: Limit = None,
     vectors: Vectors = None,
     without: Without = None,
+    recording: Annotated[Path | None, _option("--recording", RECORDED)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the calls and tokens of writing conversations, answered by rules unless --model names another."""
@@ -171,7 +173,7 @@ def cost(
     with progress("reading") as bar:
         figures = run_cost(
             file, lambda folder, model: opened.memory(folder, model, settings, encoder),
-            progress=bar, data=data, model=answering, limit=limit,
+            progress=bar, data=data, model=answering, limit=limit, recording=recording,
         )  # fmt: skip
     _print_figures(figures, as_json, without)
 

@@ -6,6 +6,7 @@ Every answer is the rules', the same each time and counted as a language model's
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, get_args
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 
 from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node, mean
+from engram_lab.replay import ReplayModel
 from langgraph_engram.consolidation.pairing import ComparisonSet
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
@@ -90,6 +92,7 @@ def run_cost(
     data: str = "locomo",
     model: Model | None = None,
     limit: int | None = None,
+    recording: Path | None = None,
 ) -> Figures:
     """Write every conversation of a file, each as a user of its own, and count.
 
@@ -100,6 +103,8 @@ def run_cost(
     """
     conversations = [found for found in READERS[data](path) if found.sessions][:limit]
     answering = model or CountingModel()
+    if recording is not None:
+        answering = ReplayModel(recording, answering, continues=True)
     receipts: list[Receipt] = []
     curve: list[Figures] = []
     counts = Counter[str]()
