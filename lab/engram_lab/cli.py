@@ -106,27 +106,31 @@ for _name, _help in DATA_SETS.items():
 def reading(
     context: typer.Context,
     file: DataSet,
+    data: Data = "locomo",
     presets: Annotated[list[str] | None, _option("--preset", "May be given several times. \\[default: engram]")] = None,
     model: Model = None,
     writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
     reader: Reader = None,
     encoder: EncoderName = None,
     sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
-    most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
+    conversations: Annotated[int, typer.Option("--conversations", min=1, help="The first N of them.")] = 1,
+    most: Annotated[
+        int, typer.Option("--questions", min=1, help="Of each, drawn evenly from LoCoMo's categories.")
+    ] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
+    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer."""
     from engram_lab.reading import run_reading
 
     opened = _opener(context)
     shared = opened.encoder(encoder)
-    setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
+    setups = [opened.setup(data, preset, writer, reader or model, shared) for preset in presets or ["engram"]]
     with progress("reading") as bar:
         figures = run_reading(
-            file, setups, sample_id=sample, most=most, out=out, full=full,
+            file, setups, data=data, sample_id=sample, conversations=conversations, most=most, out=out, full=full,
             concurrency=concurrency, progress=bar,
         )  # fmt: skip
     _print_figures(figures, as_json)

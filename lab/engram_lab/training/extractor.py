@@ -1,8 +1,8 @@
 """Learn an extractor from what a stronger model extracted (DimMem section 3.5, Eq. 10).
 
 A recording (`engram_lab.replay`) becomes chat examples: the rules, the numbered sentences, the teacher's records. As in
-the paper, what is malformed, empty or at odds with the schema is left out; so is what rests on a sentence that it was
-not shown. The lines (`messages`) are what trainers of chat models take. A causal model of Hugging Face is trained on
+the paper, what is malformed, empty or at odds with the schema is left out; so is a record of a sentence that was not
+shown. The lines (`messages`) are what trainers of chat models take. A causal model of Hugging Face is trained on
 them where one is named: low-rank adapters on its linear layers, merged into it at the end.
 
     python -m engram_lab.training.extractor RECORDING --out examples.jsonl
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
@@ -71,23 +71,22 @@ class LowRank(nn.Module):
 
 
 def examples(recording: Path) -> Iterator[Example]:
-    """Yield a chat example for each answer that records can be made of."""
+    """Yield a chat example for each answer that has records which can be learned."""
     for line in read_recording(recording):
-        if line.prompt and is_sound(line):
-            answer = json.dumps(line.answer, ensure_ascii=False)
+        if line.prompt and (drafts := sound_drafts(line)):
+            (name,) = SHAPES[line.question].model_fields
+            answer = json.dumps({name: [draft.model_dump(mode="json") for draft in drafts]}, ensure_ascii=False)
             yield {"messages": [*line.prompt, {"role": "assistant", "content": answer}]}
 
 
-def is_sound(line: RecordedAnswer) -> bool:
-    """Return whether an answer has records, and each rests on sentences of its prompt."""
-    if line.question not in SHAPES:
-        return False
+def sound_drafts(line: RecordedAnswer) -> list[BaseModel]:
+    """Return the records of an answer that rest on sentences of its prompt; none of what is no answer of records."""
     shown = {int(number) for number in NUMBER.findall(str(line.prompt[-1]["content"]))}
     try:
         drafts = SHAPES[line.question].model_validate(line.answer).drafts
-    except ValidationError:
-        return False
-    return bool(drafts) and all(draft.sources and shown.issuperset(draft.sources) for draft in drafts)
+    except (KeyError, ValidationError):
+        return []
+    return [draft for draft in drafts if draft.sources and shown.issuperset(draft.sources)]
 
 
 def train(model: Path, chats: Sequence[Example], to: Path, training: Training = Training()) -> list[float]:

@@ -18,7 +18,7 @@ TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfo
 
 @pytest.fixture
 def recording(tmp_path):
-    """What a teacher answered to six questions of two sentences: two as asked, and one with each fault."""
+    """What a teacher answered to six questions of two sentences: two as asked, and those with faults."""
     answers = [[[1], [2]], [[1, 2]], [], [[]], [[3]], [[1], [7]]]
     extracted = [
         Extraction(records=[RecordDraft(sources=sources, content="Ana moved.") for sources in given])
@@ -50,15 +50,14 @@ def small(tmp_path):
     return tmp_path / "small"
 
 
-def test_only_answers_that_rest_on_their_prompt_are_learned(recording):
-    """Empty ones are left out, and those with a record of no sentence or of one that was not shown."""
+def test_only_records_that_rest_on_their_prompt_are_learned(recording):
+    """Not those of no sentence, or of one that was not shown; answers of which nothing is left are left out."""
     found = list(examples(recording))
 
-    assert [[message["role"] for message in example["messages"]] for example in found] == [
-        ["system", "user", "assistant"]
-    ] * 2
+    roles = [[message["role"] for message in example["messages"]] for example in found]
     answers = [json.loads(example["messages"][-1]["content"]) for example in found]
-    assert [[draft["sources"] for draft in answer["records"]] for answer in answers] == [[[1], [2]], [[1, 2]]]
+    assert roles == [["system", "user", "assistant"]] * 3
+    assert [[draft["sources"] for draft in answer["records"]] for answer in answers] == [[[1], [2]], [[1, 2]], [[1]]]
 
 
 def test_the_loss_falls_and_the_adapters_are_merged(recording, small, tmp_path):
@@ -83,5 +82,5 @@ def test_a_command_writes_the_examples(recording, tmp_path, capsys):
     main([str(recording), "--out", str(tmp_path / "examples.jsonl")])
 
     lines = (tmp_path / "examples.jsonl").read_text().splitlines()
-    assert [list(json.loads(line)) for line in lines] == [["messages"]] * 2
-    assert capsys.readouterr().out.startswith("2 examples")
+    assert [list(json.loads(line)) for line in lines] == [["messages"]] * 3
+    assert capsys.readouterr().out.startswith("3 examples")
