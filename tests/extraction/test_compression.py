@@ -59,7 +59,7 @@ def weights(request, monkeypatch, tmp_path):
 
 @pytest.mark.filterwarnings("default")
 def test_a_model_reads_fewer_words_and_cites_whole_sentences(weights):
-    """Sentences keep their numbers and turns their words; a sentence of which nothing is left is read as it was said."""
+    """Sentences keep their numbers, turns their words; a sentence of which nothing is left is read as it was said."""
     facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in (1, 2, 3)])
     model = FakeModel([facts, SourcedSentences(sentences=[])] * 2)
     settings = changed(preset("structmem"), "paper", compression=0.5, compression_model=weights)
