@@ -60,6 +60,7 @@ Answers = Annotated[
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
 RECORDED = "A file of JSON lines that keeps each prompt with its answer, and gives what it has again."
+SHORTENED = "Show a further reader this share of the answer's turns, by LLMLingua-2. May be given several times."
 RULES = "rules"
 
 
@@ -118,6 +119,10 @@ def reading(
         int, typer.Option("--questions", min=1, help="Of each, drawn evenly from LoCoMo's categories.")
     ] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
+    compression: Annotated[list[float] | None, _option("--compression", SHORTENED)] = None,
+    weights: Annotated[
+        str | None, _option("--weights", "What --compression chooses by. \\[default: as in DimMem]")
+    ] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
@@ -131,6 +136,7 @@ def reading(
     with progress("reading") as bar:
         figures = run_reading(
             file, setups, data=data, sample_id=sample, conversations=conversations, most=most, out=out, full=full,
+            compressors=[opened.compressor(share, weights) for share in compression or ()],
             concurrency=concurrency, progress=bar,
         )  # fmt: skip
     _print_figures(figures, as_json)

@@ -39,6 +39,7 @@ from engram_lab.harness import (
 )
 from engram_lab.resume import KeyedLine, LineKey, RunFolder, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
+from langgraph_engram.extraction.extractor import Compressor
 from langgraph_engram.memory import Memory
 from langgraph_engram.paper_settings import HyMemSettings
 from langgraph_engram.papers import read_parts
@@ -73,7 +74,7 @@ class ReadingLine(AnswerFigures, KeyedLine):
     KEY: ClassVar = ("reader", "sample", "index")
     model: str
     reader: str
-    """A preset's name, or `turns`, `gold`, `full`, `level1`."""
+    """A preset's name, or `turns`, `gold`, `full`, `level1`, or `gold@.5` for .5 of the tokens."""
     sample: str
     index: int = 0
     category: int | None = None
@@ -105,10 +106,14 @@ def run_reading(
     most: int = QUESTIONS,
     out: StrPath | None = None,
     full: bool = False,
+    compressors: Sequence[Compressor] = (),
     concurrency: int = 1,
     progress: Progress = None,
 ) -> Figures:
-    """Measure a model on one conversation of a file, or on the first ones; `most` is of each one's questions."""
+    """Measure a model on one conversation of a file, or on the first ones; `most` is of each one's questions.
+
+    Compressors shorten the turns that hold the answer, each for a further reader (HyMem Figure 6).
+    """
     samples = _select_samples(READERS[data](path), sample_id, conversations)
     asked = {number: draw_questions(sample.questions, most) for number, sample in samples.items()}
     if not setups or not any(asked.values()):
@@ -116,8 +121,9 @@ def run_reading(
     by_preset = {setup.preset: setup for setup in setups}
     described = {preset: setup.described() for preset, setup in by_preset.items()}
     measured = {"command": "reading", "turn_tokens": TURN_TOKENS, "data": fingerprint(path)}
-    with open_run(out, {**measured, "setups": described}, ReadingLine) as run:
-        reading = _Reading(run, by_preset, full, concurrency, progress)
+    weights = {"weights": compressors[0].settings.compression_model} if compressors else {}
+    with open_run(out, {**measured, **weights, "setups": described}, ReadingLine) as run:
+        reading = _Reading(run, by_preset, full, compressors, concurrency, progress)
         keys = [key for number, sample in samples.items() for key in reading.ask(number, sample, asked[number])]
         lines = run.finish(keys)
     conversed = {"conversations": len(samples), "sample": next(iter(samples.values())).name}
@@ -131,6 +137,7 @@ class _Reading:
     run: RunFolder[ReadingLine]
     setups: Mapping[str, Setup]
     full: bool
+    compressors: Sequence[Compressor]
     concurrency: int
     progress: Progress
 
@@ -143,7 +150,7 @@ class _Reading:
                 self.run.write_memory(name, setup.open_writer, sample.sessions, sample.name, self.progress)
                 memories[preset] = stack.enter_context(setup.open_reader(str(self.run.memory(name))))
             model = next(iter(memories.values())).model.name
-            readers = open_readers(sample, memories, self.full)
+            readers = open_readers(sample, memories, self.full, self.compressors)
 
             def ask(task: tuple[str, Any]) -> ReadingLine:
                 reader, question = task
@@ -176,7 +183,9 @@ def draw_questions(questions: Sequence[Any], most: int) -> Sequence[Any]:
     return [question for question in in_turn if question.evidence][:most]
 
 
-def open_readers(sample: Sample, memories: Mapping[str, Memory], full: bool) -> dict[str, Reader]:
+def open_readers(
+    sample: Sample, memories: Mapping[str, Memory], full: bool, compressors: Sequence[Compressor]
+) -> dict[str, Reader]:
     """Return all readers of a conversation by name."""
     scope = Scope(user_id=sample.name)
     turns = TurnReader(next(iter(memories.values())), scope)
@@ -187,10 +196,14 @@ def open_readers(sample: Sample, memories: Mapping[str, Memory], full: bool) -> 
     def shown(passages_of: Callable[[Any], list[Evidence]]) -> Reader:
         return lambda question: turns.answer(question.question, passages_of(question), sample.asked_at)
 
+    def shortened(compressor: Compressor) -> Reader:
+        return shown(lambda question: turns.select(question.evidence, compressor))
+
     return {
         **{name: asking(memory) for name, memory in memories.items()},
         TURNS: shown(lambda question: turns.search(question.question, TURN_TOKENS)),
         GOLD: shown(lambda question: turns.select(question.evidence)),
+        **{f"{GOLD}@{compressor.settings.compression:g}": shortened(compressor) for compressor in compressors},
         **({FULL: shown(lambda _: turns.select())} if full else {}),
         **({LEVEL1: shown(lambda question: turns.key_sentences(question.evidence))} if turns.has_level1 else {}),
     }
@@ -215,10 +228,11 @@ class TurnReader:
         passages = (turn_passage([index.items[position]], float(scores[position]), {}) for position in best)
         return fit_budget(passages, budget)
 
-    def select(self, external_ids: Collection[str] | None = None) -> list[Evidence]:
+    def select(self, ids: Collection[str] | None = None, compressor: Compressor | None = None) -> list[Evidence]:
         """Return the turns of those ids in their file, or every turn."""
-        turns = [turn for turn in self._index.items if external_ids is None or turn.external_id in external_ids]
-        return [turn_passage([turn], 1.0, {}) for turn in turns]
+        turns = [turn for turn in self._index.items if ids is None or turn.external_id in ids]
+        short = compressor(turns) if compressor and turns else {}
+        return [turn_passage([short.get(turn.turn_id, turn)], 1.0, {}) for turn in turns]
 
     def key_sentences(self, external_ids: Collection[str]) -> list[Evidence]:
         """Return the records of the events that hold turns of those ids."""

@@ -10,6 +10,7 @@ from engram_lab.harness import Setup, ShownFigures
 from engram_lab.reading import ReadingLine, compare, draw_questions, run_reading
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
+from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
@@ -94,6 +95,30 @@ def test_a_run_goes_on_with_further_conversations(locomo_file, rules, tmp_path):
         (reader, sample) for reader in ("hymem", "turns", "gold", "level1") for sample in ("talk-1", "talk-2")
     }
     assert report["readers"]["hymem"]["over_gold"]["pairs"] == 4
+
+
+class Halves:
+    """Leaves out the second half of what turns say."""
+
+    settings = CompressedReading(compression=0.5)
+
+    def __call__(self, turns):
+        return {turn.turn_id: turn.model_copy(update={"text": turn.text[: len(turn.text) // 2]}) for turn in turns}
+
+
+def test_a_further_reader_is_shown_the_answers_turns_compressed(locomo_file):
+    """HyMem Figure 6: the same turns, and a part of their words."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="hymem", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    setup = Setup(*opened, preset="hymem")
+    report = run_reading(locomo_file, [setup], most=1, compressors=[Halves()])
+
+    gold, half, _ = [question.render()[-1].text for question in model.asked if isinstance(question, WriteAnswer)][-3:]
+    assert list(report["readers"]) == ["hymem", "turns", "gold", "gold@0.5", "level1"]
+    assert "Lovely. My sister Runa sells cider." in gold
+    assert "Lovely. My sister" in half
+    assert "cider" not in half.split("Question")[0]
 
 
 def test_haystacks_are_read_whole_at_their_own_date(haystacks_file):

@@ -106,16 +106,16 @@ def train(model: Path, chats: Sequence[Example], to: Path, training: Training = 
     network.train()
     for _ in range(training.epochs):
         order.shuffle(encoded)
-        seen = 0.0
+        total = 0.0
         for number, (tokens, labels) in enumerate(encoded, start=1):
             given = torch.tensor([tokens, labels], device=device)
             loss = network(input_ids=given[:1], labels=given[1:]).loss
             (loss / training.accumulated).backward()
-            seen += float(loss.detach())
+            total += float(loss.detach())
             if number % training.accumulated == 0 or number == len(encoded):
                 optimizer.step()
                 optimizer.zero_grad()
-        losses.append(seen / len(encoded))
+        losses.append(total / len(encoded))
     for layer in adapted:
         parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
     network.save_pretrained(to)
@@ -151,14 +151,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file of the examples")
     parser.add_argument("--model", type=Path, help="the folder of the causal model to train")
     parser.add_argument("--to", type=Path, default=Path("extractor"), help="the folder of the trained one")
-    for name in ("epochs", "rate"):
-        parser.add_argument(f"--{name}", type=type(getattr(Training, name)), default=getattr(Training, name))
     chosen = parser.parse_args(arguments)
     chats = [example for recording in chosen.recordings for example in examples(recording)]
     chosen.out.write_text("".join(json.dumps(chat, ensure_ascii=False) + "\n" for chat in chats), encoding="utf-8")
     print(f"{len(chats)} examples in {chosen.out}")
     if chosen.model:
-        losses = train(chosen.model, chats, chosen.to, Training(epochs=chosen.epochs, rate=chosen.rate))
+        losses = train(chosen.model, chats, chosen.to)
         print(f"loss by epoch: {', '.join(f'{loss:.3f}' for loss in losses)}; the model is in {chosen.to}")
 
 
