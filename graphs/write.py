@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.consolidation.resolution import ClusterResolver
-from langgraph_engram.extraction.extractor import EVENTS, Extractor, View
+from langgraph_engram.extraction.extractor import EVENTS, Compressor, Extractor, View
 from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph
 from langgraph_engram.llm.base import Model
@@ -116,7 +116,9 @@ def build_write_graph(
     """
     parts = write_parts(store, model, settings)
     writer = model if settings.paper else rule_model
-    extractor = Extractor(writer, parts.views)
+    paper = settings.paper
+    compressor = isinstance(paper, DimMemSettings | StructMemSettings) and paper.compression < 1 and Compressor(paper)
+    extractor = Extractor(writer, parts.views, compressor or None)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     context_turns = parts.segmenter.context_turns
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))

@@ -10,7 +10,16 @@ UNLIMITED = 1_000_000
 """More than any conversation has of anything, where a paper sets no limit."""
 
 
-class DimMemSettings(Frozen):
+class CompressedReading(Frozen):
+    """What an extraction reads of each message (DimMem section 3.2 and Table 11, StructMem's code)."""
+
+    compression: float = Field(1.0, gt=0, le=1)
+    """The share of tokens that is kept; 1 for all, where the papers keep .8."""
+    compression_model: str = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
+    """What chooses them, by name or folder."""
+
+
+class DimMemSettings(CompressedReading):
     """DimMem (arXiv 2605.15759)."""
 
     name: Literal["dimmem"] = "dimmem"
@@ -75,7 +84,7 @@ class EsMemSettings(Frozen):
     """What of an event is read: its turns, or its summary in their place."""
 
 
-class StructMemSettings(Frozen):
+class StructMemSettings(CompressedReading):
     """StructMem (arXiv 2604.21748)."""
 
     name: Literal["structmem"] = "structmem"

@@ -1,7 +1,4 @@
-"""Ask for the relations that a buffer of turns shows (StructMem section 2.1 and Figures 6 and 7, relational view).
-
-Small talk has numbers here, and nowhere else: thanks and praise state nothing, and show how people relate.
-"""
+"""Ask for the relations that a buffer of turns shows (StructMem section 2.1 and Figures 6 and 7, relational view)."""
 
 from dataclasses import dataclass
 

@@ -81,6 +81,12 @@ def test_dimmem_reads_longmemeval_in_its_own_way(write):
     assert "laid out, and what is asked for once" in asked[0].render()[0].text
 
 
+@pytest.mark.parametrize("name", ["engram", "esmem", "structmem", "hymem"])
+def test_no_other_paper_has_numbers_of_its_own_for_longmemeval(name):
+    """Their hyperparameters are one set each."""
+    assert preset(name, "longmemeval") == preset(name)
+
+
 def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
     """Nobody in it is an assistant."""
     said = [{"speaker": speaker, "text": f"I planted tree {n}."} for n in range(3) for speaker in ("Ana", "Ben")]

@@ -59,6 +59,8 @@ Answers = Annotated[
 ]
 Protocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 AUDITED = "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
+RECORDED = "A file of JSON lines that keeps each prompt with its answer, and gives what it has again."
+SHORTENED = "Show a further reader this share of the answer's turns, by LLMLingua-2. May be given several times."
 RULES = "rules"
 
 
@@ -105,27 +107,36 @@ for _name, _help in DATA_SETS.items():
 def reading(
     context: typer.Context,
     file: DataSet,
+    data: Data = "locomo",
     presets: Annotated[list[str] | None, _option("--preset", "May be given several times. \\[default: engram]")] = None,
     model: Model = None,
     writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
     reader: Reader = None,
     encoder: EncoderName = None,
     sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
-    most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
+    conversations: Annotated[int, typer.Option("--conversations", min=1, help="The first N of them.")] = 1,
+    most: Annotated[
+        int, typer.Option("--questions", min=1, help="Of each, drawn evenly from LoCoMo's categories.")
+    ] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
+    compression: Annotated[list[float] | None, _option("--compression", SHORTENED)] = None,
+    weights: Annotated[
+        str | None, _option("--weights", "What --compression chooses by. \\[default: as in DimMem]")
+    ] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
+    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer."""
     from engram_lab.reading import run_reading
 
     opened = _opener(context)
     shared = opened.encoder(encoder)
-    setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
+    setups = [opened.setup(data, preset, writer, reader or model, shared) for preset in presets or ["engram"]]
     with progress("reading") as bar:
         figures = run_reading(
-            file, setups, sample_id=sample, most=most, out=out, full=full,
+            file, setups, data=data, sample_id=sample, conversations=conversations, most=most, out=out, full=full,
+            compressors=[opened.compressor(share, weights) for share in compression or ()],
             concurrency=concurrency, progress=bar,
         )  # fmt: skip
     _print_figures(figures, as_json)
@@ -160,6 +171,7 @@ def cost(
     limit: Limit = None,
     vectors: Vectors = None,
     without: Without = None,
+    recording: Annotated[Path | None, _option("--recording", RECORDED)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the calls and tokens of writing conversations, answered by rules unless --model names another."""
@@ -171,7 +183,7 @@ def cost(
     with progress("reading") as bar:
         figures = run_cost(
             file, lambda folder, model: opened.memory(folder, model, settings, encoder),
-            progress=bar, data=data, model=answering, limit=limit,
+            progress=bar, data=data, model=answering, limit=limit, recording=recording,
         )  # fmt: skip
     _print_figures(figures, as_json, without)
 

@@ -4,8 +4,9 @@ Every answer is the rules', the same each time and counted as a language model's
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, get_args
@@ -13,8 +14,9 @@ from typing import Any, get_args
 import numpy as np
 from pydantic import BaseModel
 
-from engram_lab.datasets import read_locomo, read_longmemeval
+from engram_lab.datasets import READERS
 from engram_lab.harness import Figures, Progress, StrPath, cost, cost_by_node, mean
+from engram_lab.replay import ReplayModel
 from langgraph_engram.consolidation.pairing import ComparisonSet
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.llm.base import Answer, LLMResult, Model, Question
@@ -33,8 +35,6 @@ SAVED = {"embedding_saved": "embedded", "compression": "left"}
 WINDOWS = (10, 15, 20, 25, 30, 35, 40, 50)
 OVERLAPS = (0.0, 0.1, 0.2, 0.4, 0.6)
 """Sizes of windows, and shares of one that are shared with the one before."""
-READERS: Mapping[str, Callable[[StrPath], Sequence[Any]]] = {"locomo": read_locomo, "longmemeval": read_longmemeval}
-"""What reads the conversations of a data set."""
 
 ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[Memory]]
 """Opens a memory that asks a model, in the folder it is given."""
@@ -90,6 +90,7 @@ def run_cost(
     data: str = "locomo",
     model: Model | None = None,
     limit: int | None = None,
+    recording: Path | None = None,
 ) -> Figures:
     """Write every conversation of a file, each as a user of its own, and count.
 
@@ -100,6 +101,8 @@ def run_cost(
     """
     conversations = [found for found in READERS[data](path) if found.sessions][:limit]
     answering = model or CountingModel()
+    if recording is not None:
+        answering = ReplayModel(recording, answering, continues=True)
     receipts: list[Receipt] = []
     curve: list[Figures] = []
     counts = Counter[str]()

@@ -126,6 +126,13 @@ def read_beam(path: StrPath) -> list[Conversation[BeamQuestion]]:
     return _read(path, _chat)
 
 
+READERS: Mapping[str, Callable[[StrPath], Sequence[Conversation[Any]]]] = {
+    "locomo": read_locomo,
+    "longmemeval": read_longmemeval,
+}
+"""What reads the conversations of a data set, by its name."""
+
+
 def read_as(shape: type[Shape], path: StrPath, expected: str) -> Shape:
     """Read a JSON file of a shape, which an error names."""
     name = fspath(path)

@@ -21,8 +21,10 @@ from engram_lab.resume import recording_of
 from langgraph_engram.config import SETTINGS_VARIABLE, Configuration, resolve, resolve_chat, resolve_model
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.extraction.extractor import Compressor
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
+from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.papers import read_parts
 from langgraph_engram.presets import changed
 from langgraph_engram.settings import Settings
@@ -60,6 +62,11 @@ class Opener:
         """Open an encoder, once for all memories of a run; its vectors are kept in a folder, where one is named."""
         opened = open_encoder(name or self._named().encoder)
         return CachingEncoder(VectorCache(opened.inner, vectors)) if keep or vectors else opened
+
+    def compressor(self, share: float, weights: str | None) -> Compressor:
+        """Open what shortens turns, by the weights of DimMem unless others are named."""
+        named = {"compression_model": weights} if weights else {}
+        return Compressor(CompressedReading.model_validate({"compression": share, **named}))
 
     def memory(self, folder: str, model: str | Model, settings: Settings, encoder: Encoder) -> Memory:
         """Open a memory in a folder."""

@@ -10,6 +10,7 @@ from engram_lab.harness import Setup, ShownFigures
 from engram_lab.reading import ReadingLine, compare, draw_questions, run_reading
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
+from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
@@ -80,6 +81,60 @@ def test_a_further_reader_is_shown_every_turn(locomo_file):
     assert list(report["readers"]) == ["engram", "turns", "gold", "full"]
     assert all(text in full for text in ("apple trees", "sells cider", "sold the orchard", "an empty barn"))
     assert "apple trees" not in gold
+
+
+def test_a_run_goes_on_with_further_conversations(locomo_file, rules, tmp_path):
+    """What was asked before is not asked again, and questions of one number are told apart."""
+    run_reading(locomo_file, rules("hymem"), most=2, out=tmp_path / "out")
+
+    report = run_reading(locomo_file, rules("hymem"), conversations=2, most=2, out=tmp_path / "out")
+
+    lines = [json.loads(line) for line in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
+    assert (report["conversations"], report["resumed"]) == (2, 8)
+    assert {(line["reader"], line["sample"]) for line in lines} == {
+        (reader, sample) for reader in ("hymem", "turns", "gold", "level1") for sample in ("talk-1", "talk-2")
+    }
+    assert report["readers"]["hymem"]["over_gold"]["pairs"] == 4
+
+
+class Halves:
+    """Leaves out the second half of what turns say."""
+
+    settings = CompressedReading(compression=0.5)
+
+    def __call__(self, turns):
+        return {turn.turn_id: turn.model_copy(update={"text": turn.text[: len(turn.text) // 2]}) for turn in turns}
+
+
+def test_a_further_reader_is_shown_the_answers_turns_compressed(locomo_file):
+    """HyMem Figure 6: the same turns, and a part of their words."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="hymem", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    setup = Setup(*opened, preset="hymem")
+    report = run_reading(locomo_file, [setup], most=1, compressors=[Halves()])
+
+    gold, half, _ = [question.render()[-1].text for question in model.asked if isinstance(question, WriteAnswer)][-3:]
+    assert list(report["readers"]) == ["hymem", "turns", "gold", "gold@0.5", "level1"]
+    assert "Lovely. My sister Runa sells cider." in gold
+    assert "Lovely. My sister" in half
+    assert "cider" not in half.split("Question")[0]
+
+
+def test_haystacks_are_read_whole_at_their_own_date(haystacks_file):
+    """HyMem Figure 5 on LongMemEval: every turn, and figures by type of question."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="hymem", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    setup = Setup(*opened, preset="hymem")
+    report = run_reading(haystacks_file, [setup], data="longmemeval", conversations=2, full=True)
+
+    told = [question for question in model.asked if isinstance(question, WriteAnswer)]
+    most = max(told, key=lambda question: len(question.evidence))
+    assert list(report["readers"]) == ["hymem", "turns", "gold", "full", "level1"]
+    assert list(report["readers"]["full"]["f1_by_category"]) == ["single-session-user"]
+    assert (report["readers"]["full"]["questions"], len(most.evidence)) == (2, 2)
+    assert most.now is not None
 
 
 def test_hymem_is_read_from_its_own_key_sentences(locomo_file):

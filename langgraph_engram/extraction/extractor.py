@@ -5,13 +5,17 @@ kept as chunks, code and tables are not read.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, TypeAlias
 
+from langgraph_engram.errors import MissingExtra
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import LLMResult, Model, Question, entry_of
+from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
@@ -21,6 +25,7 @@ from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import chunks_of, without_code
+from langgraph_engram.text.sentences import split_sentences
 
 Reading: TypeAlias = Extraction | SourcedSentences
 
@@ -36,6 +41,8 @@ class TurnBatch:
     """The event of each turn, by turn id."""
     in_chunks: frozenset[str] = frozenset()
     """The ids of the run's turns that are kept as chunks as well; here they stand without code and tables."""
+    shortened: Mapping[str, Turn] = field(default_factory=dict)
+    """What a model reads in place of turns, by turn id."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -89,13 +96,9 @@ def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
 def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
     """Yield the turns that are read, those kept as chunks without code and tables; none that then says nothing."""
     for turn in turns:
-        if not _is_read(turn, settings):
-            continue
         text = without_code(turn.text) if has_chunks(turn, settings) else turn.text
-        if text == turn.text:
-            yield turn
-        elif text or turn.captions:
-            yield turn.model_copy(update={"text": text})
+        if _is_read(turn, settings) and (text or turn.captions):
+            yield turn if text == turn.text else turn.model_copy(update={"text": text})
 
 
 def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, settings: ExtractSettings) -> list[Turn]:
@@ -124,7 +127,8 @@ class View:
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
-        return self.question(batch.turns, batch.context, in_chunks=batch.in_chunks)
+        parts = ([batch.shortened.get(turn.turn_id, turn) for turn in part] for part in (batch.turns, batch.context))
+        return self.question(*map(tuple, parts), in_chunks=batch.in_chunks)
 
 
 EVENTS = View("dimensional", ExtractRecords, DIMENSIONS)
@@ -152,15 +156,48 @@ class _Answered:
 
 
 @dataclass(frozen=True)
+class Compressor:
+    """Leave out of turns the words that say least, by LLMLingua-2 (docs/decisions/0020)."""
+
+    settings: CompressedReading
+
+    def __post_init__(self) -> None:
+        if find_spec("llmlingua") is None:
+            raise MissingExtra("paper.compression needs LLMLingua: pip install 'langgraph-engram[compression]'")
+
+    @cached_property
+    def _library(self) -> Any:
+        name, options = self.settings.compression_model, {"trust_remote_code": False}
+        return import_module("llmlingua").PromptCompressor(name, "cpu", options, use_llmlingua2=True)
+
+    def __call__(self, turns: Sequence[Turn]) -> dict[str, Turn]:
+        """Return turns of fewer words by id, each of as many sentences; without those that have then others."""
+        said = [[" ".join(sentence.split()) for sentence in split_sentences(turn.text)] for turn in turns]
+        texts, rate = ["\n".join(sentences) for sentences in said], self.settings.compression
+        options: dict[str, Any] = {"use_context_level_filter": False, "force_tokens": ["\n", ".", "!", "?"]}
+        left = self._library.compress_prompt(texts, rate=rate, **options)["compressed_prompt_list"]
+        shortened = {}
+        for turn, sentences, text in zip(turns, said, left, strict=True):
+            pairs = zip(sentences, map(str.strip, text.split("\n")), strict=False)
+            kept = [short if any(map(str.isalnum, short)) else sentence for sentence, short in pairs]
+            if len(kept) == len(sentences) and split_sentences("\n".join(kept)) == kept:
+                shortened[turn.turn_id] = turn.model_copy(update={"text": "\n".join(kept)})
+        return shortened
+
+
+@dataclass(frozen=True)
 class Extractor:
     """Extract records."""
 
     model: Model
     views: Sequence[View] = (EVENTS,)
     """What is asked of each batch; nothing where no records are kept."""
+    compressor: Compressor | None = None
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
         """Return the records of each view and batch, in order, and what it cost to ask for them."""
+        if shorten := self.compressor:
+            batches = [replace(batch, shortened=shorten([*batch.context, *batch.turns])) for batch in batches]
         answered = [(view, answer) for view in self.views for answer in self._write(view, batches)]
         found = [_extracted(scope_key, view, answer) for view, answer in answered if answer.counts]
         return found, entry_of("extract", [answer.result for _, answer in answered])
