@@ -27,7 +27,7 @@ def asked(model):
 
 def test_structmem_asks_for_facts_and_for_relations(batch):
     """Two views, two questions; records of both kinds."""
-    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
+    facts = SourcedSentences(sentences=[SourcedSentence(sources=[n], content=f"Fact {n}.") for n in range(1, 11)])
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
@@ -40,7 +40,7 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
 
 def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     """No record is lost to a limit of tokens, and what was cut off is counted."""
-    half = Extraction(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    half = Extraction(records=[RecordDraft(sources=[number], content=f"Fact {number}.") for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
     found, spent = Extractor(model).extract("scope", [batch])
