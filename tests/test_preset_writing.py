@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote
+from langgraph_engram.schema import Scope
 from langgraph_engram.testing import FakeModel
 from tests.conftest import by_rule
 
@@ -151,6 +153,19 @@ def test_esmem_summaries_hold_all_topics_and_keywords(write):
     assert (len(bees.turn_ids), len(skis.turn_ids)) == (45, 45)
     assert bees.keywords == ["bees", *(f"bees{number}" for number in range(45))]
     assert all(f"skis{number}" in skis.indexed_text for number in range(45))
+
+
+def test_esmem_finds_an_open_event_by_its_keywords_too():
+    """A summary is of topics and keywords (ES-Mem 3.3), also of an event that goes on."""
+    model = FakeModel([by_script] * 20)
+    with Memory("memory:", model, "esmem", encoder="hashing") as memory:
+        memory.remember(talk(("bees",), 3), user_id="ana", session_id="s1")
+
+        index = memory.store.index(Scope(user_id="ana"))
+
+    (bees,) = index.events.items
+    assert (bees.status, bees.indexed_text) == ("open", "bees (bees0, bees1, bees2)")
+    assert (index.events.vectors == HashingEncoder().encode([bees.indexed_text])).all()
 
 
 def test_esmem_describes_a_boundary_from_topics_keywords_and_turns(write):
