@@ -92,7 +92,7 @@ def test_another_users_sessions_are_left_alone(memory):
 
 def test_presets_without_syntheses_close_nothing():
     """What would not be told is left as the paper has it."""
-    with Memory("memory:", "rules", encoder="hashing", settings=preset("dimmem")) as memory:
+    with Memory("memory:", "rules", encoder="hashing", settings=preset("esmem")) as memory:
         tell(memory, 1, "s1")
         tell(memory, 2, "s2")
 

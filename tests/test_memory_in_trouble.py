@@ -137,7 +137,7 @@ def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
     settings = preset("structmem")
     with Memory(store="memory:", encoder="hashing", model=moody.model, settings=settings) as memory:
         moody.fails = {"ExtractRelations"}
-        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
         facts = memory.show("records", "ana")
         moody.fails.clear()
         moody.reword = True

@@ -18,6 +18,7 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Event, Prompt, Record, RecordKind, Turn
 from langgraph_engram.segmentation.events import buffers
+from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import chunks_of, without_code
@@ -36,11 +37,18 @@ class TurnBatch:
     """The event of each turn, by turn id."""
     in_chunks: frozenset[str] = frozenset()
     """The ids of the run's turns that are kept as chunks as well; here they stand without code and tables."""
+    shared: tuple[Turn, ...] = ()
+    """Turns of the event before that are a source of this one, too (HyMem section 3.1)."""
+
+    @property
+    def cited(self) -> tuple[Turn, ...]:
+        """Return the turns whose sentences have numbers."""
+        return (*self.shared, *self.turns)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return the sentences of the turns, numbered as a model sees them."""
-        return number_sentences(self.turns, self.context, small_talk=True)
+        return number_sentences(self.cited, self.context, small_talk=True)
 
     @property
     def says_something(self) -> bool:
@@ -62,12 +70,15 @@ class TurnBatch:
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "TurnBatch":
-        earlier = (*self.context, *self.turns[:start])
-        return replace(self, turns=self.turns[start:end], context=earlier[-max(1, len(self.context)) :])
+        if not start:
+            return replace(self, turns=self.turns[:end])
+        earlier = (*self.context, *self.shared, *self.turns[:start])
+        size = max(1, len(self.context) + len(self.shared))
+        return replace(self, turns=self.turns[start:end], context=earlier[-size:], shared=())
 
 
 def batch_events(
-    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
+    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, segmenter: Segmenter
 ) -> list[TurnBatch]:
     """Batch the turns that are read of each event, in order; one that holds nothing but small talk is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
@@ -75,9 +86,10 @@ def batch_events(
     batches: list[TurnBatch] = []
     for event in events:
         if core := tuple(new[turn_id] for turn_id in event.turn_ids if turn_id in new):
-            context = tuple(_before(index, turns, core[0], context_turns, settings))
-            event_of = dict.fromkeys((turn.turn_id for turn in core), event.event_id)
-            batches.append(TurnBatch(core, context, event_of, in_chunks))
+            before = tuple(_before(index, turns, core[0], segmenter.context_turns, settings))
+            shared = before if segmenter.shares_turns and event.turn_ids[0] in new else ()
+            event_of = dict.fromkeys((turn.turn_id for turn in (*shared, *core)), event.event_id)
+            batches.append(TurnBatch(core, () if shared else before, event_of, in_chunks, shared))
     return [batch for batch in batches if batch.says_something]
 
 
@@ -124,7 +136,7 @@ class View:
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
-        return self.question(batch.turns, batch.context, in_chunks=batch.in_chunks)
+        return self.question(batch.cited, batch.context, in_chunks=batch.in_chunks)
 
 
 EVENTS = View("dimensional", ExtractRecords, DIMENSIONS)

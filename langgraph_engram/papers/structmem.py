@@ -34,6 +34,11 @@ class BufferSegmenter(Segmenter):
 
     settings: StructMemSettings
 
+    @property
+    def waits(self) -> bool:  # type: ignore[override]  # a choice of the settings
+        """Return whether a buffer is written when the next one begins."""
+        return self.settings.waits
+
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the buffers of a session; nothing names them, and no boundary is kept."""
         open_turns = session.open_turns
