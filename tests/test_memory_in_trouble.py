@@ -22,7 +22,7 @@ TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},
 ]
-MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-09T12:03:00Z"}]
+MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
 
 
 def die(question):
