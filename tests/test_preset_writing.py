@@ -348,6 +348,13 @@ def test_hymem_units_are_topics_that_overlap(write):
     assert {question.name for question in asked} == {"ExtractKeySentences"}
 
 
+def test_small_talk_alone_is_asked_about_too(write):
+    """What of it says anything is the model's to judge (HyMem B.1)."""
+    _, asked = write(preset("hymem"), [{"speaker": "Ana", "text": "Thank you!"}])
+
+    assert [question.render()[-1].text.splitlines()[-2] for question in asked] == ["Ana: [1] Thank you!"]
+
+
 def test_a_unit_that_fails_is_pending_with_its_own_turns_alone(write):
     """The unit before, of which its overlap is a part, was read."""
     said = ["I keep bees in the garden.", "My bees gave honey.", "By the way, my sister Runa moved to Oslo."]

@@ -51,11 +51,6 @@ class TurnBatch:
         return number_sentences(self.cited, self.context, small_talk=True)
 
     @property
-    def says_something(self) -> bool:
-        """Return whether there is anything but small talk in it."""
-        return any(sentence.number and not sentence.is_small_talk for sentence in self.sentences)
-
-    @property
     def prompt(self) -> Prompt:
         """Return which turns are read."""
         ids, context = ([turn.turn_id for turn in turns] for turns in (self.turns, self.context))
@@ -66,7 +61,7 @@ class TurnBatch:
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
         sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
         spans = buffers([sizes[turn.turn_id] for turn in self.turns], -(-sizes.total() // 2))
-        parts = [part for start, end in spans if (part := self._part(start, end)).says_something]
+        parts = [part for start, end in spans if (part := self._part(start, end)).sentences]
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "TurnBatch":
@@ -80,7 +75,7 @@ class TurnBatch:
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, segmenter: Segmenter
 ) -> list[TurnBatch]:
-    """Batch the turns that are read of each event, in order; one that holds nothing but small talk is left out."""
+    """Batch the turns that are read of each event, in order; one without a sentence is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
     in_chunks = frozenset(turn.turn_id for turn in turns if has_chunks(turn, settings))
     batches: list[TurnBatch] = []
@@ -90,7 +85,7 @@ def batch_events(
             shared = before if segmenter.shares_turns and event.turn_ids[0] in new else ()
             event_of = dict.fromkeys((turn.turn_id for turn in (*shared, *core)), event.event_id)
             batches.append(TurnBatch(core, () if shared else before, event_of, in_chunks, shared))
-    return [batch for batch in batches if batch.says_something]
+    return [batch for batch in batches if batch.sentences]
 
 
 def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
