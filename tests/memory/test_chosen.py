@@ -103,7 +103,8 @@ def test_words_of_its_own_that_speak_as_i_have_an_owner(opened, written, further
 
     tell(memory, 1, "I live in Oslo.")
 
-    assert [record.content for record in memory.show("records", "u")][1:] == further
+    said = [record.content for record in memory.show("records", "u") if "Oslo" in record.content]
+    assert sorted(said) == sorted(["user: I live in Oslo.", *further])
 
 
 def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(opened):
