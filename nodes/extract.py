@@ -31,7 +31,8 @@ class Extract:
         index = self.store.index(request.scope)
         known = [*filter(None, (index.events.get(event.event_id) for event in state["events"]))]
         waited = stored_turns(index, (turn_id for event in known if not reads(event) for turn_id in event.turn_ids))
-        turns = [*state["turns"], *(turn for turn in waited if turn not in state["turns"])]
+        standing = (turn for turn in waited if turn.withdrawn is None and turn not in state["turns"])
+        turns = [*state["turns"], *standing]
         batches = batch_events(index, [*filter(reads, state["events"])], turns, self.settings, self.segmenter)
         extracted, usage = self.extractor.extract(request.scope.key, batches)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}

@@ -102,6 +102,19 @@ def test_what_waits_is_read_where_nothing_can_come_any_more():
     assert (first, len(sessions), "s2" in sessions) == (["s1"], 2, False)
 
 
+def test_what_was_edited_while_it_waited_is_read_as_it_stands():
+    """The model is shown no words that were taken back."""
+    model = FakeModel([by_rule] * 5)
+    with Memory("memory:", model, "dimmem", encoder="hashing") as memory:
+        for text in ("I planted a pear tree.", "I planted an apple tree."):
+            said = [{"role": "user", "content": text, "id": "m1"}]
+            memory.remember(said, user_id="ana", session_id="s1", thread=said)
+        memory.remember([], user_id="ana", session_id="s1", close_session=True)
+
+    read = [[turn.text for turn in question.turns] for question in asked_about(model.asked, "ExtractRecords")]
+    assert read == [["I planted an apple tree."]]
+
+
 def test_what_waited_and_could_not_be_read_is_pending():
     """A model out of reach costs no turn of a window: a retry reads all of it."""
     model = FakeModel([Failure("unreachable", "gone"), *[by_rule] * 5])
