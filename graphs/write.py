@@ -93,7 +93,7 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 history=History(paper.seeds, store.encoder if paper.joined_query else None),
             )
         case HyMemSettings() as paper:
-            segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False)
+            segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False, shares_turns=True)
             return replace(parts, segmenter=segmenter, views=(KEY_SENTENCES,) if paper.level1 else ())
     return parts
 
@@ -120,10 +120,9 @@ def build_write_graph(
     compressor = isinstance(paper, DimMemSettings | StructMemSettings) and paper.compression < 1 and Compressor(paper)
     extractor = Extractor(writer, parts.views, compressor or None)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
-    context_turns = parts.segmenter.context_turns
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))
     graph.add_node("segment", Segment(store, parts.segmenter))
-    graph.add_node("extract", Extract(store, extractor, settings.extract, context_turns))
+    graph.add_node("extract", Extract(store, extractor, settings.extract, parts.segmenter))
     graph.add_node("verify", Verify(store, settings.verify, settings.extract))
     graph.add_node("filter_candidates", FilterCandidates(store, parts.finder))
     if settings.update.enabled:

@@ -27,6 +27,8 @@ class DimMemSettings(CompressedReading):
     """W, turns of a window (section 3.2). A turn is an utterance and the assistant's reply to it."""
     overlap: int = Field(5, ge=0)
     """O, such turns shared with the window before, read but never a source (section 3.2)."""
+    waits: bool = True
+    """Whether a window is read when it is full, or its session ends: until then it is kept as turns (section 3.2)."""
     dimensions: bool = True
     """Whether records have dimensions; without, they are their content and when it was mentioned (section 4.3)."""
     causal: bool = True
@@ -90,6 +92,8 @@ class StructMemSettings(CompressedReading):
     name: Literal["structmem"] = "structmem"
     buffer_tokens: int = Field(512, ge=16)
     """Tokens from which a buffer is written (section 2.1; the number is its code's)."""
+    waits: bool = True
+    """Whether a buffer is written when it is full, or its session ends: until then it is kept as turns."""
     relations: bool = True
     """Whether relations are extracted beside facts (Table 2)."""
     seeds: int = Field(15, ge=0)

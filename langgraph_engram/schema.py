@@ -171,7 +171,7 @@ class Event(Frozen):
     def indexed_text(self) -> str:
         """The text that the routes search: the title, and the keywords that it lacks (ES-Mem section 3.2).
 
-        The vector of an open event is made of its topics instead, which are its title so far (docs/decisions/0004).
+        The vector of an open event whose first keywords are its title is made of the title (docs/decisions/0004).
         """
         further = [word for word in self.keywords if word.casefold() not in self.summary.casefold()]
         return self.summary + (f" ({', '.join(further)})" if further else "")

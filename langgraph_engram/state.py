@@ -293,7 +293,7 @@ class WriteState(TypedDict, total=False):
     run_id: str
     """Set by `receive`."""
     session_ids: list[str]
-    """Set by `receive`: the sessions of this run, in order; nearly always one."""
+    """Set by `receive`: the sessions of this run, in order; nearly always one. Added to by `segment`: those it ends."""
     tasks: list[PendingTask]
     """Set by `receive`: the pending tasks that this run does: that of its new turns, or those of a retry."""
     turns: list[Turn]

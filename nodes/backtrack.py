@@ -23,8 +23,8 @@ class Backtrack:
 
     store: Store
     settings: DeepSettings
-    turns_around: Callable[[ScopeIndex, Turn], Sequence[Turn]] = near_turns
-    """Returns what is shown of a source turn."""
+    turns_around: Callable[[ScopeIndex, Evidence], Sequence[Turn]] = near_turns
+    """Returns what is shown of a selected passage."""
     alone: bool = False
     """Whether what is fetched takes the place of the pool."""
 
@@ -70,7 +70,5 @@ class Backtrack:
         return passages
 
     def _around(self, index: ScopeIndex, passage: Evidence) -> list[Turn]:
-        wanted: dict[str, Turn] = {}
-        for source in passage.turns:
-            wanted |= {turn.turn_id: turn for turn in self.turns_around(index, source)}
-        return sorted(wanted.values(), key=lambda turn: (epoch_seconds(turn.said_at, inf), turn.session_id, turn.seq))
+        wanted = self.turns_around(index, passage)
+        return sorted(wanted, key=lambda turn: (epoch_seconds(turn.said_at, inf), turn.session_id, turn.seq))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from langgraph_engram.schema import Event
+from langgraph_engram.segmentation.events import closed_sessions
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
@@ -11,7 +12,10 @@ from langgraph_engram.stores.index import ScopeIndex
 
 @dataclass(frozen=True)
 class Segment:
-    """Cut turns into events. Reads `request`, `session_ids`, `tasks`, `turns`; sets `events`, `boundaries`."""
+    """Cut turns into events. Reads `request`, `session_ids`, `tasks`, `turns`; sets `events`, `boundaries`.
+
+    Where what is open waits to be read, earlier sessions end when another begins: they join `session_ids`.
+    """
 
     store: Store
     segmenter: Segmenter
@@ -21,9 +25,15 @@ class Segment:
         index = self.store.index(state["request"].scope)
         stored = _stored_events(state, index)
         found = self._cut(state, index, stored)
+        ended = closed_sessions(index, found.events) if self.segmenter.waits else []
         new = {event.event_id for event in found.events}
         known = [event for event in stored if event.event_id not in new]
-        return {"events": [*known, *found.events], "boundaries": found.boundaries, "usage": found.usage}
+        return {
+            "session_ids": list(dict.fromkeys([*(event.session_id for event in ended), *state["session_ids"]])),
+            "events": [*ended, *known, *found.events],
+            "boundaries": found.boundaries,
+            "usage": found.usage,
+        }
 
     def _cut(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
         """Cut the turns that no stored event holds."""

@@ -53,7 +53,7 @@ class Synthesize:
         asked = {task.session_id for task in state["tasks"] if task.step == CHOOSE}
         chooser = self.chooser
         readings, usage = chooser.read(index, chooser.due(index, sessions, asked)) if chooser else ([], [])
-        jobs = self.scheduler.jobs(index, sessions)
+        jobs = self.scheduler.jobs(index)
         writer = SynthesisWriter(self.model, self.settings, self.history)
         written = writer.write(index, scope.key, jobs)
         own, failed = turns_of(state["tasks"], index), zip(jobs, written.reasons, strict=True)

@@ -13,10 +13,7 @@ class SourcedSentence(BaseModel):
     """One sentence to keep, and where it comes from."""
 
     sources: list[int] = Field(description="numbers in brackets of the sentences it comes from")
-    content: str = Field(
-        default="",
-        description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
-    )
+    content: str = Field(default="", description="one self-contained sentence with names instead of pronouns")
 
 
 class SourcedSentences(BaseModel):

@@ -1,8 +1,7 @@
 """Ask for the dimensional records of some turns (DimMem section 3.2, Figures 6 and 7).
 
-Where we leave the paper's wording: a record points at numbered sentences, and its words may be left out where a
-sentence stands on its own, so that a small model chooses and labels instead of copying; times are resolved before the
-model reads them. There is no example: a small model copies its names.
+Where we leave the paper's wording: a record points at numbered sentences, and times are resolved before the model reads
+them. There is no example: a small model copies its names.
 """
 
 from collections.abc import Sequence
@@ -23,10 +22,7 @@ class RecordDraft(BaseModel):
         default="fact",
         description="episodic: something done or planned; profile: a lasting trait or preference; else fact",
     )
-    content: str = Field(
-        default="",
-        description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
-    )
+    content: str = Field(default="", description="one self-contained sentence with names instead of pronouns")
     time: str = Field(
         default="",
         description="when it happens, not when it is said: YYYY-MM-DD, YYYY-MM, YYYY, or start/end; empty if unsaid",

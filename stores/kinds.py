@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.temporal.datetimes import epoch_seconds
+from langgraph_engram.text.keywords import TITLE_KEYWORDS
 from langgraph_engram.text.words import content_stems
 
 T = TypeVar("T", bound=Frozen)
@@ -37,12 +38,12 @@ class Kind(Generic[T]):
         return str(getattr(item, "indexed_text", ""))
 
     def texts_of(self, item: T) -> list[str]:
-        """Return the texts that an item's vector is made of: its own, its sentences, its opening, or its topics.
+        """Return the texts that an item's vector is made of: its own, its sentences, its opening, or its title.
 
-        An open event gets topics with each message; only those that are new are encoded then.
+        Further keywords of an event whose first ones are its title may change with each message, until it is closed.
         """
         match item:
-            case Event() if item.status == "open" and item.topics:
+            case Event() if item.status == "open" and item.topics == [", ".join(item.keywords[:TITLE_KEYWORDS])]:
                 return item.topics
             case Turn():
                 return texts_of_turn(item)

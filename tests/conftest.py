@@ -152,7 +152,7 @@ def scope() -> Scope:
 def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
+        patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 80_000}}))
         patch.setattr(SCHEDULER, lambda settings, **_: WindowScheduler(settings))
         yield
 

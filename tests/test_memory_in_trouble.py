@@ -22,7 +22,7 @@ TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},
 ]
-MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-09T12:03:00Z"}]
+MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
 
 
 def die(question):
@@ -137,7 +137,7 @@ def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
     settings = preset("structmem")
     with Memory(store="memory:", encoder="hashing", model=moody.model, settings=settings) as memory:
         moody.fails = {"ExtractRelations"}
-        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
         facts = memory.show("records", "ana")
         moody.fails.clear()
         moody.reword = True

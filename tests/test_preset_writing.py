@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from langgraph_engram.llm.base import Question
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.llm.base import Failure, Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote
+from langgraph_engram.schema import Scope
 from langgraph_engram.testing import FakeModel
 from tests.conftest import by_rule
 
@@ -46,6 +48,84 @@ def chat(count: int) -> list[dict[str, str]]:
 
 def asked_about(asked: list[Question[Any]], name: str) -> list[Any]:
     return [question for question in asked if question.name == name]
+
+
+@pytest.mark.parametrize(("name", "questions"), [("dimmem", ["ExtractRecords"]), ("structmem", ["ExtractFacts"])])
+def test_what_is_not_full_is_kept_as_turns_until_it_is_told_that_the_end_is_there(name, questions):
+    """Two calls are read in one question (DimMem Eq. 3, StructMem 2.1); `waits` off reads each at once."""
+    settings, said = changed(preset(name), "update" if name == "dimmem" else "synthesis", enabled=False), chat(2)
+    settings = changed(settings, "paper", relations=False) if name == "structmem" else settings
+
+    def asked(waits):
+        model = FakeModel([by_rule] * 20)
+        chosen = changed(settings, "paper", waits=waits)
+        with Memory("memory:", model, encoder="hashing", settings=chosen) as memory:
+            for message in said:
+                memory.remember([message], user_id="ana", session_id="s1")
+            waiting = len(asked_about(model.asked, questions[0]))
+            memory.remember([], user_id="ana", session_id="s1", close_session=True)
+            cited = {turn_id for record in memory.show("records", "ana") for turn_id in record.source_turn_ids}
+            kept = len(memory.show("turns", "ana"))
+        read = [[turn.text for turn in question.turns] for question in asked_about(model.asked, questions[0])]
+        return waiting, read, len(cited), kept
+
+    own = [message["content"] for message in said if name == "structmem" or message["role"] == "user"]
+    assert asked(waits=True) == (0, [own], len(own), 4)
+    assert asked(waits=False) == (len(own), [[text] for text in own], len(own), 4)
+
+
+def test_a_window_is_read_when_the_next_one_begins():
+    """W, O = 2, 1: the third message of the user ends the first window, the reply before it included (Eq. 3)."""
+    model = FakeModel([by_rule] * 20)
+    settings = changed(preset("dimmem"), "paper", window=2, overlap=1)
+    read = []
+    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
+        for message in chat(4):
+            memory.remember([message], user_id="ana", session_id="s1")
+            read.append(sum(len(question.turns) for question in asked_about(model.asked, "ExtractRecords")))
+
+    assert read == [0, 0, 0, 0, 2, 2, 3, 3]
+
+
+def test_what_waits_is_read_where_nothing_can_come_any_more():
+    """Another session that begins ends those before; a call without a session is one by itself."""
+    model = FakeModel([by_rule] * 20)
+    days = [{**message, "said_at": f"2023-05-0{day}"} for day, message in enumerate(chat(3)[::2], start=1)]
+    with Memory("memory:", model, "dimmem", encoder="hashing") as memory:
+        memory.remember([days[0]], user_id="ana", session_id="s1")
+        memory.remember([days[1]], user_id="ana", session_id="s2")
+        first = [record.session_id for record in memory.show("records", "ana")]
+        memory.remember([days[2]], user_id="ana")
+
+        sessions = [record.session_id for record in memory.show("records", "ana")]
+
+    assert (first, len(sessions), "s2" in sessions) == (["s1"], 2, False)
+
+
+def test_what_was_edited_while_it_waited_is_read_as_it_stands():
+    """The model is shown no words that were taken back."""
+    model = FakeModel([by_rule] * 5)
+    with Memory("memory:", model, "dimmem", encoder="hashing") as memory:
+        for text in ("I planted a pear tree.", "I planted an apple tree."):
+            said = [{"role": "user", "content": text, "id": "m1"}]
+            memory.remember(said, user_id="ana", session_id="s1", thread=said)
+        memory.remember([], user_id="ana", session_id="s1", close_session=True)
+
+    read = [[turn.text for turn in question.turns] for question in asked_about(model.asked, "ExtractRecords")]
+    assert read == [["I planted an apple tree."]]
+
+
+def test_what_waited_and_could_not_be_read_is_pending():
+    """A model out of reach costs no turn of a window: a retry reads all of it."""
+    model = FakeModel([Failure("unreachable", "gone"), *[by_rule] * 5])
+    with Memory("memory:", model, "dimmem", encoder="hashing") as memory:
+        for message in chat(2):
+            memory.remember([message], user_id="ana", session_id="s1")
+        memory.remember([], user_id="ana", session_id="s1", close_session=True)
+        memory.retry(user_id="ana")
+
+        assert len(memory.show("records", "ana")) == 2
+        assert memory.status("ana").pending == []
 
 
 def test_dimmem_draws_records_from_the_users_side(write):
@@ -159,6 +239,19 @@ def test_esmem_summaries_hold_all_topics_and_keywords(write):
     assert all(f"skis{number}" in skis.indexed_text for number in range(45))
 
 
+def test_esmem_finds_an_open_event_by_its_keywords_too():
+    """A summary is of topics and keywords (ES-Mem 3.3), also of an event that goes on."""
+    model = FakeModel([by_script] * 20)
+    with Memory("memory:", model, "esmem", encoder="hashing") as memory:
+        memory.remember(talk(("bees",), 3), user_id="ana", session_id="s1")
+
+        index = memory.store.index(Scope(user_id="ana"))
+
+    (bees,) = index.events.items
+    assert (bees.status, bees.indexed_text) == ("open", "bees (bees0, bees1, bees2)")
+    assert (index.events.vectors == HashingEncoder().encode([bees.indexed_text])).all()
+
+
 def test_esmem_describes_a_boundary_from_topics_keywords_and_turns(write):
     """Both events have their topics, their keywords and four turns (ES-Mem Eq. 6 and Figure 8)."""
     _, asked = write(preset("esmem"), talk(("bees", "skis"), 5), answer=by_script)
@@ -258,7 +351,7 @@ def test_a_narrative_is_asked_for_with_its_time_and_people(write):
 
 
 def test_hymem_units_are_topics_that_overlap(write):
-    """Units are about one subject, with the end of the one before to be read; each is asked about (HyMem 3.1)."""
+    """Units are about one subject, with the end of the one before, of which both tell (HyMem 3.1)."""
     bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
     said = [*bees, "By the way, my sister Runa moved to Oslo.", "Runa found a flat in Oslo near the harbour."]
 
@@ -267,9 +360,31 @@ def test_hymem_units_are_topics_that_overlap(write):
     first, second = memory.show("events", "ana")
     units = [[turn.text for turn in question.turns] for question in asked_about(asked, "ExtractKeySentences")]
     shown = [[turn.text for turn in question.context] for question in asked_about(asked, "ExtractKeySentences")]
-    assert (units, shown) == ([bees, said[3:]], [[], bees[1:]])
+    assert (units, shown) == ([bees, said[1:]], [[], []])
     assert second.context_turn_ids == first.turn_ids[-2:]
+    drawn = [record.event_id for record in memory.show("records", "ana") if "honey in June" in record.content]
+    assert sorted(drawn) == sorted([first.event_id, second.event_id])
     assert {question.name for question in asked} == {"ExtractKeySentences"}
+
+
+def test_small_talk_alone_is_asked_about_too(write):
+    """What of it says anything is the model's to judge (HyMem B.1)."""
+    _, asked = write(preset("hymem"), [{"speaker": "Ana", "text": "Thank you!"}])
+
+    assert [question.render()[-1].text.splitlines()[-2] for question in asked] == ["Ana: [1] Thank you!"]
+
+
+def test_a_unit_that_fails_is_pending_with_its_own_turns_alone(write):
+    """The unit before, of which its overlap is a part, was read."""
+    said = ["I keep bees in the garden.", "My bees gave honey.", "By the way, my sister Runa moved to Oslo."]
+    answers = iter([by_rule, lambda _: Failure("timeout", "late"), by_rule])
+
+    memory, asked = write(preset("hymem"), [{"speaker": "Ana", "text": t} for t in said], lambda q: next(answers)(q))
+    (pending,) = memory.status("ana").pending
+    memory.retry(user_id="ana")
+
+    assert pending.turn_ids == memory.show("events", "ana")[-1].turn_ids
+    assert [[turn.text for turn in question.turns] for question in asked] == [said[:2], said, said]
 
 
 def test_hymem_units_are_shown_with_their_overlap(write):

@@ -11,6 +11,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.testing import FakeModel
@@ -224,7 +225,7 @@ def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):
     turns = [turn(0, "I ski."), turn(1, "I bought a bicycle.", turn_id="u1", session_id="s2")]
     events = [event(0, 0), event(0, turn_ids=["u1"], event_id="e9", session_id="s2")]
 
-    batches = batch_events(store.index(scope), events, turns, ExtractSettings(), 2)
+    batches = batch_events(store.index(scope), events, turns, ExtractSettings(), LearnedSegmenter(store.encoder, 40))
 
     assert [[turn.turn_id for turn in batch.turns] for batch in batches] == [["t0"], ["u1"]]
     assert [[turn.turn_id for turn in batch.context] for batch in batches] == [[], ["u0"]]

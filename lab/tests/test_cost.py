@@ -42,10 +42,11 @@ def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
 
     result = model.ask(question)
 
-    assert result.answer == SourcedSentences.model_validate({"sentences": [{"sources": [1]}]})
+    said = {"sources": [1], "content": "Ana: I sold the orchard."}
+    assert result.answer == SourcedSentences.model_validate({"sentences": [said]})
     assert result.usage.calls == 1
     assert result.usage.prompt_tokens == sum(count_tokens(message.text) for message in question.render())
-    assert result.usage.completion_tokens == count_tokens('{"sentences":[{"sources":[1]}]}')
+    assert result.usage.completion_tokens == count_tokens(result.answer.model_dump_json())
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -22,6 +22,7 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Event, Prompt, Record, RecordKind, Turn
 from langgraph_engram.segmentation.events import buffers
+from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import chunks_of, without_code
@@ -41,18 +42,20 @@ class TurnBatch:
     """The event of each turn, by turn id."""
     in_chunks: frozenset[str] = frozenset()
     """The ids of the run's turns that are kept as chunks as well; here they stand without code and tables."""
+    shared: tuple[Turn, ...] = ()
+    """Turns of the event before that are a source of this one, too (HyMem section 3.1)."""
     shortened: Mapping[str, Turn] = field(default_factory=dict)
     """What a model reads in place of turns, by turn id."""
+
+    @property
+    def cited(self) -> tuple[Turn, ...]:
+        """Return the turns whose sentences have numbers."""
+        return (*self.shared, *self.turns)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return the sentences of the turns, numbered as a model sees them."""
-        return number_sentences(self.turns, self.context, small_talk=True)
-
-    @property
-    def says_something(self) -> bool:
-        """Return whether there is anything but small talk in it."""
-        return any(sentence.number and not sentence.is_small_talk for sentence in self.sentences)
+        return number_sentences(self.cited, self.context, small_talk=True)
 
     @property
     def prompt(self) -> Prompt:
@@ -65,27 +68,31 @@ class TurnBatch:
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
         sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
         spans = buffers([sizes[turn.turn_id] for turn in self.turns], -(-sizes.total() // 2))
-        parts = [part for start, end in spans if (part := self._part(start, end)).says_something]
+        parts = [part for start, end in spans if (part := self._part(start, end)).sentences]
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "TurnBatch":
-        earlier = (*self.context, *self.turns[:start])
-        return replace(self, turns=self.turns[start:end], context=earlier[-max(1, len(self.context)) :])
+        if not start:
+            return replace(self, turns=self.turns[:end])
+        earlier = (*self.context, *self.shared, *self.turns[:start])
+        size = max(1, len(self.context) + len(self.shared))
+        return replace(self, turns=self.turns[start:end], context=earlier[-size:], shared=())
 
 
 def batch_events(
-    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
+    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, segmenter: Segmenter
 ) -> list[TurnBatch]:
-    """Batch the turns that are read of each event, in order; one that holds nothing but small talk is left out."""
+    """Batch the turns that are read of each event, in order; one without a sentence is left out."""
     new = {turn.turn_id: turn for turn in as_read(turns, settings)}
     in_chunks = frozenset(turn.turn_id for turn in turns if has_chunks(turn, settings))
     batches: list[TurnBatch] = []
     for event in events:
         if core := tuple(new[turn_id] for turn_id in event.turn_ids if turn_id in new):
-            context = tuple(_before(index, turns, core[0], context_turns, settings))
-            event_of = dict.fromkeys((turn.turn_id for turn in core), event.event_id)
-            batches.append(TurnBatch(core, context, event_of, in_chunks))
-    return [batch for batch in batches if batch.says_something]
+            before = tuple(_before(index, turns, core[0], segmenter.context_turns, settings))
+            shared = before if segmenter.shares_turns and event.turn_ids[0] in new else ()
+            event_of = dict.fromkeys((turn.turn_id for turn in (*shared, *core)), event.event_id)
+            batches.append(TurnBatch(core, () if shared else before, event_of, in_chunks, shared))
+    return [batch for batch in batches if batch.sentences]
 
 
 def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
@@ -127,7 +134,7 @@ class View:
 
     def ask(self, batch: TurnBatch) -> Question[Reading]:
         """Return the question about a batch."""
-        parts = ([batch.shortened.get(turn.turn_id, turn) for turn in part] for part in (batch.turns, batch.context))
+        parts = ([batch.shortened.get(turn.turn_id, turn) for turn in part] for part in (batch.cited, batch.context))
         return self.question(*map(tuple, parts), in_chunks=batch.in_chunks)
 
 
@@ -197,7 +204,7 @@ class Extractor:
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
         """Return the records of each view and batch, in order, and what it cost to ask for them."""
         if shorten := self.compressor:
-            batches = [replace(batch, shortened=shorten([*batch.context, *batch.turns])) for batch in batches]
+            batches = [replace(batch, shortened=shorten([*batch.context, *batch.cited])) for batch in batches]
         answered = [(view, answer) for view in self.views for answer in self._write(view, batches)]
         found = [_extracted(scope_key, view, answer) for view, answer in answered if answer.counts]
         return found, entry_of("extract", [answer.result for _, answer in answered])

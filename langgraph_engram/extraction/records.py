@@ -1,15 +1,11 @@
 """Make records of drafts: sources checked, words completed, times resolved, ids derived from content.
 
-A draft cites numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
-was said, after its speaker's name. What a draft does not name of a sentence's dimensions is read off its words; what it
-names as empty stays so.
+A draft cites numbered sentences, and its words stand; rules draft a sentence as it was said, after its speaker's name.
+What a draft does not name of a sentence's dimensions is read off its words; what it names stays so, empty or not.
 """
 
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from langgraph_engram.filters import join_metadata
@@ -21,24 +17,15 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import find_times, parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.markdown import chunks_of
-from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
 from langgraph_engram.text.words import words
 
-FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
-QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
-LEAST_COPIED = 3
-"""Words from which on a copy shows which sentence it is of."""
-LEAST_REPEATED = 8
-"""Words from which on a sentence is known by most of them."""
-REPEATED = 0.85
-"""Share of the words of the longer that a part of a draft and a sentence share where one repeats the other."""
 MAX_RECORDS = 400
 """Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
 DIMENSIONS = "memory_type time_text event_start event_end location reason purpose keywords".split()
 NO_SOURCE = "it cites no sentence that it was extracted from"
 Draft: TypeAlias = RecordDraft | SourcedSentence
-"""What a model notes of a record: numbers of sentences, and words; none to keep the sentences as they were said."""
+"""What is noted of a record: numbers of sentences, and words."""
 
 
 def build_records(
@@ -50,27 +37,28 @@ def build_records(
 ) -> list[Record]:
     """Return the records of one answer's drafts, which cite the sentences of core turns by number.
 
-    What is said twice of one event is one record with both sources. A draft with words that cites no sentence is
-    quarantined with its reason; one with neither leaves nothing. Of the dimensions, a dimensional record has those
-    named.
+    What is said twice of one event is one record with both sources. A draft that cites no sentence is quarantined with
+    its reason; one without words leaves nothing. Of the dimensions, a dimensional record has those named.
     """
     numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
     places = {sentence.number: place for place, sentence in enumerate(sentences)}
     made: list[Record] = []
     for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
         cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
-        texts = _record_texts(draft.content, cited, sentences)
-        for text in texts:
-            sources = [turn for turn in text.turns if turn.turn_id in event_of]
-            last = sources[-1] if sources else sentences[0].turn
-            event_id = event_of[last.turn_id]
-            record_id = make_id(scope_key, event_id, kind, text.content.casefold())
-            part = places[text.sentences[0].number] if text.sentences else 0
-            record = _record(record_id, kind, text.content, event_id, last, sources, part)
-            if isinstance(draft, RecordDraft):
-                found = _dimensions(draft, text, alone=len(texts) == 1)
-                record = record.model_copy(update={name: found[name] for name in dimensions})
-            made.append(record)
+        said = [sentence for sentence in cited if sentence.as_said == draft.content]
+        content = draft.content if said else " ".join(CITATION.sub(" ", draft.content).split())
+        if not (said or words(content)):
+            continue
+        sources = [turn for turn in _turns_of(cited, said) if turn.turn_id in event_of]
+        last = sources[-1] if sources else sentences[0].turn
+        event_id = event_of[last.turn_id]
+        record_id = make_id(scope_key, event_id, kind, content.casefold())
+        part = places[cited[0].number] if cited else 0
+        record = _record(record_id, kind, content, event_id, last, sources, part)
+        if isinstance(draft, RecordDraft):
+            found = _dimensions(draft, content, cited)
+            record = record.model_copy(update={name: found[name] for name in dimensions})
+        made.append(record)
     return join_repeats(made)
 
 
@@ -160,76 +148,21 @@ def without_known_kinds(records: Sequence[Record], asked: AbstractSet[str], inde
     return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
 
 
-@dataclass(frozen=True)
-class _RecordText:
-    """The words of one record and the sentences they come from."""
-
-    content: str
-    sentences: tuple[Sentence, ...]
-    as_said: bool
-
-    @property
-    def turns(self) -> list[Turn]:
-        """Return the turns it rests on, in order: those of its sentences, and of the questions that they answer."""
-        asked = [sentence.answers for sentence in self.sentences if self.as_said and sentence.answers]
-        found = {turn.turn_id: turn for turn in (*asked, *(sentence.turn for sentence in self.sentences))}
-        return sorted(found.values(), key=lambda turn: turn.seq)
+def _turns_of(cited: Sequence[Sentence], said: Sequence[Sentence]) -> list[Turn]:
+    """Return the turns of sentences, in order, and of the questions that those kept as they were said answer."""
+    asked = [sentence.answers for sentence in said if sentence.answers]
+    found = {turn.turn_id: turn for turn in (*asked, *(sentence.turn for sentence in cited))}
+    return sorted(found.values(), key=lambda turn: turn.seq)
 
 
-def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a draft makes: its own words, or each sentence that it cites or copies."""
-    plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
-    said = cited
-    if plain and not _is_copy(plain, cited):
-        said = _copied_from(plain, sentences)
-        if all(sentence in cited for sentence in said):
-            return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
-    return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in said if sentence.number]
-
-
-def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy."""
-    # Small models change a word or the speaker's name, and cite a sentence beside the one that they copy.
-    speakers = "|".join(re.escape(name) for name in {sentence.turn.speaker for sentence in sentences})
-    parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
-    telling = [part for part in parts if len(words(part)) >= LEAST_COPIED]
-    found = [next((sentence for sentence in sentences if _repeats(part, sentence)), None) for part in telling]
-    copied = [sentence for sentence in found if sentence]
-    return copied if len(copied) == len(found) else []
-
-
-def _is_copy(content: str, cited: Sequence[Sentence]) -> bool:
-    """Return whether words are but a stretch of what the sentences say."""
-    said = " ".join(words(" ".join(sentence.as_said for sentence in cited)))
-    return f" {' '.join(words(content))} " in f" {said} "
-
-
-def _repeats(part: str, sentence: Sentence) -> bool:
-    """Return whether a part of a draft is a stretch of a sentence, or all of it but a word or two of many."""
-    if _is_copy(part, [sentence]):
-        return True
-    own, said = Counter(words(part)), Counter(words(sentence.resolved))
-    longest = max(own.total(), said.total())
-    return longest >= LEAST_REPEATED and (own & said).total() >= REPEATED * longest
-
-
-def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
-    """Put the speaker's name before words that still speak as "I"."""
-    speakers = list(dict.fromkeys(sentence.turn.speaker for sentence in cited))
-    if len(speakers) == 1 and FIRST_PERSON.search(QUOTED.sub("", content)) and speakers[0] not in content:
-        return f"{speakers[0]}: {content}"
-    return content
-
-
-def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[str, object]:
-    """Return the dimensions of a record by name; what was noted counts where the draft became this record alone."""
-    said = " ".join(sentence.text for sentence in text.sentences) or text.content
-    noted = draft if alone else RecordDraft(sources=[])
+def _dimensions(draft: RecordDraft, content: str, cited: Sequence[Sentence]) -> dict[str, object]:
+    """Return the dimensions of a record by name."""
+    said = " ".join(sentence.text for sentence in cited) or content
 
     def named(name: str, read: Callable[[str], object]) -> Any:
-        return getattr(noted, name) if name in noted.model_fields_set else read(said)
+        return getattr(draft, name) if name in draft.model_fields_set else read(said)
 
-    happened, time_text = _event_time(noted.time, text)
+    happened, time_text = _event_time(draft, cited)
     return {
         "memory_type": draft.memory_type,
         "time_text": time_text,
@@ -242,17 +175,15 @@ def _dimensions(draft: RecordDraft, text: _RecordText, *, alone: bool) -> dict[s
     }
 
 
-def _event_time(noted: str, text: _RecordText) -> tuple[Interval | None, str]:
-    """Return when it happened, and the words that say so: a time that was said precedes one that is only noted."""
-    said_at = text.sentences[-1].turn.said_at if text.sentences else None
-    mentions = [
+def _event_time(draft: RecordDraft, cited: Sequence[Sentence]) -> tuple[Interval | None, str]:
+    """Return when it happened, and the words that say so: as it was noted, or else the first time that was said."""
+    if "time" in draft.model_fields_set:
+        return parse_time(draft.time, cited[-1].turn.said_at if cited else None), draft.time
+    spoken = (sentence for sentence in cited if not sentence.image)
+    times = (
         mention
-        for sentence in text.sentences
-        if not sentence.image
+        for sentence in spoken
         for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
-    ]
-    happened = parse_time(noted, said_at)
-    said = next((mention for mention in mentions if happened and mention.interval.meets(happened)), None)
-    if happened and (said or not mentions):
-        return happened, said.text if said else noted
-    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)
+    )
+    first = next(times, None)
+    return (first.interval, first.text) if first else (None, "")

@@ -71,6 +71,11 @@ class WindowSegmenter(Segmenter):
         """Return how many turns before a window are read with it."""
         return self.settings.overlap
 
+    @property
+    def waits(self) -> bool:  # type: ignore[override]  # a choice of the settings
+        """Return whether a window is read when the next one begins."""
+        return self.settings.waits
+
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the windows of a session; nothing names them, and no boundary is kept."""
         topics = [TurnTopic() for _ in session.turns]

@@ -13,7 +13,7 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.write_answer import CITE, DATES, NEWEST, Wording
 from langgraph_engram.retrieval.passages import Candidate
 from langgraph_engram.retrieval.scoring import LEAST, unscored
-from langgraph_engram.schema import Event, Intent, Turn
+from langgraph_engram.schema import Event, Evidence, Intent, Turn
 from langgraph_engram.stores.index import Matches, ScopeIndex
 
 EXHAUSTIVE = Wording(
@@ -52,7 +52,7 @@ def shown_turns(index: ScopeIndex, event: Event) -> list[Turn]:
     return [turn for turn in index.session_turns(event.session_id) if turn.turn_id in members]
 
 
-def unit_turns(index: ScopeIndex, source: Turn) -> list[Turn]:
-    """Return the turns of the event that a turn belongs to, its overlap included; the turn alone without one."""
-    events = index.session_events(source.session_id)
-    return next((shown_turns(index, event) for event in events if source.turn_id in event.turn_ids), [source])
+def unit_turns(index: ScopeIndex, passage: Evidence) -> list[Turn]:
+    """Return the turns of the unit that a key sentence was drawn from, its overlap included; a unit's own as it is."""
+    event = index.events.get(passage.record.event_id) if passage.record else None
+    return shown_turns(index, event) if event else passage.turns

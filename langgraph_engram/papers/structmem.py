@@ -1,6 +1,6 @@
 """What StructMem (arXiv 2604.21748) alone needs: buffers, facts and relations, windows of time, syntheses read last."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from langgraph_engram.schema import Evidence, Intent, Record
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, buffers
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.stores.index import Matches, ScopeIndex
-from langgraph_engram.summarization.scheduling import Scheduler, SynthesisJob, is_closed, span, uncovered_records
+from langgraph_engram.summarization.scheduling import Scheduler, SynthesisJob, by_mention, span
 from langgraph_engram.temporal.datetimes import format_day
 
 SUMMARIES = "Summaries:"
@@ -34,6 +34,11 @@ class BufferSegmenter(Segmenter):
 
     settings: StructMemSettings
 
+    @property
+    def waits(self) -> bool:  # type: ignore[override]  # a choice of the settings
+        """Return whether a buffer is written when the next one begins."""
+        return self.settings.waits
+
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
         """Return the buffers of a session; nothing names them, and no boundary is kept."""
         open_turns = session.open_turns
@@ -46,21 +51,21 @@ class BufferSegmenter(Segmenter):
 
 @dataclass(frozen=True)
 class WindowScheduler(Scheduler):
-    """Make each full window of time a synthesis of its own (section 2.2)."""
+    """Make each full window of time a synthesis of its own, over sessions (section 2.2)."""
 
     writes_new: bool = True
 
-    def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return what is stale, then the windows of each session that are full, or all of one that has ended."""
-        jobs = super().jobs(index, session_ids)
-        covered = {record.record_id for job in jobs for record in job.records}
-        for session_id in session_ids if self.settings.enabled else ():
-            fresh = [r for r in uncovered_records(index, session_id) if r.record_id not in covered]
-            found = time_windows(fresh, timedelta(seconds=self.settings.window_seconds))
-            full = found if is_closed(index, session_id) else found[:-1]
-            covered.update(record.record_id for window in full for record in window)
-            jobs += [SynthesisJob(tuple(window)) for window in full]
-        return jobs
+    def jobs(self, index: ScopeIndex) -> list[SynthesisJob]:
+        """Return what is stale, then the windows of time that are full; all of them where the newest session ended."""
+        jobs = super().jobs(index)
+        told = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
+        told.update(record.record_id for job in jobs for record in job.records)
+        entries = (record for record in index.records.items if record.status == "active" and not record.is_chunk)
+        fresh = sorted((record for record in entries if record.record_id not in told), key=by_mention)
+        found = time_windows(fresh, timedelta(seconds=self.settings.window_seconds))
+        newest = index.events.order()[-1:]
+        full = found[:-1] if any(index.events.items[last].status == "open" for last in newest) else found
+        return [*jobs, *(SynthesisJob(tuple(window)) for window in full)] if self.settings.enabled else []
 
 
 def time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record]]:

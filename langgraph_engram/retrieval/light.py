@@ -205,8 +205,8 @@ class ReadParts:
     retriever: Retriever
     form: AnswerForm = field(default_factory=AnswerForm)
     """How the reader of an answer is shown the evidence."""
-    turns_around: Callable[[ScopeIndex, Turn], Sequence[Turn]] = near_turns
-    """Returns what deep retrieval shows of a source turn."""
+    turns_around: Callable[[ScopeIndex, Evidence], Sequence[Turn]] = near_turns
+    """Returns what deep retrieval shows of a selected passage."""
     select_batch: int = SELECT_BATCH
     """Candidates of one call of the deep selection."""
     reads_whole: bool = False

@@ -214,9 +214,11 @@ def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
     return runs
 
 
-def near_turns(index: ScopeIndex, source: Turn) -> list[Turn]:
-    """Return the turns around a turn, within its session and in its order."""
-    return [turn for turn in index.session_turns(source.session_id) if abs(turn.seq - source.seq) <= NEAR_TURNS]
+def near_turns(index: ScopeIndex, passage: Evidence) -> list[Turn]:
+    """Return the turns around those of a passage, each within its session."""
+    said = ((source, turn) for source in passage.turns for turn in index.session_turns(source.session_id))
+    near = {turn.turn_id: turn for source, turn in said if abs(turn.seq - source.seq) <= NEAR_TURNS}
+    return [*near.values()]
 
 
 def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:

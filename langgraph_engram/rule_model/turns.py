@@ -1,6 +1,6 @@
 """Read turns without a language model: records, facts, key sentences and relations, topics and boundaries.
 
-A record points at one sentence and has no words of its own; its type is read by cues. Topics and boundaries,
+A record is one sentence as it was said; its type is read by cues. Topics and boundaries,
 which ES-Mem asks for, are read by cue words, questions and shared stems.
 """
 
@@ -48,7 +48,9 @@ def extract_records(question: ExtractRecords | ExtractLasting) -> Extraction:
     return Extraction(
         records=[
             RecordDraft(
-                sources=[said.number], memory_type="fact" if said.image else type_of(said.text, said.turn.said_at)
+                sources=[said.number],
+                memory_type="fact" if said.image else type_of(said.text, said.turn.said_at),
+                content=said.as_said,
             )
             for said in _outside_chunks(question)
         ]
@@ -116,7 +118,8 @@ def _numbered(question: AboutSentences) -> list[Sentence]:
 
 
 def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
-    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
+    found = [SourcedSentence(sources=[sentence.number], content=sentence.as_said) for sentence in sentences]
+    return SourcedSentences(sentences=found)
 
 
 def _outside_chunks(question: AboutSentences) -> Iterator[Sentence]:

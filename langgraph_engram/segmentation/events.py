@@ -244,7 +244,7 @@ def rebase(
         own = rebase_events(builder, index, session_id, [event for event in events if event.session_id == session_id])
         kept |= {event.event_id: event for event in own}
         if close_earlier:
-            closed |= {event.event_id: event for event in _closed_sessions(index, session_id, own)}
+            closed |= {event.event_id: event for event in closed_sessions(index, own)}
         before = [boundary for boundary in boundaries if boundary.session_id == session_id]
         linked += rebase_boundaries(before, index, session_id, own)
     every = [*kept.values(), *(event for event_id, event in closed.items() if event_id not in kept)]
@@ -300,8 +300,9 @@ def rebase_boundaries(
     return [_relinked(boundary, before, every, index) for boundary in found]
 
 
-def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
-    """Return the last events of named sessions that were over when this one began, closed."""
+def closed_sessions(index: ScopeIndex, events: Sequence[Event]) -> list[Event]:
+    """Return the last events of named sessions that were over when this one, whose events these are, began; closed."""
+    session_id = events[0].session_id if events else ""
     if not events or is_unnamed_session(session_id) or index.events.in_session(session_id):
         return []
     begun = events[0].started_at

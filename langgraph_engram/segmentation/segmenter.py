@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items, texts_of_turn
 from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds, sigmoid
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import Boundary, Event, Turn
+from langgraph_engram.schema import Boundary, Event, Turn, is_unnamed_session
 from langgraph_engram.segmentation.events import (
     EventBuilder,
     SummaryLimits,
@@ -351,8 +351,16 @@ class Segmenter(ABC):
     """Cut turns into events."""
 
     context_turns: int = 0
-    """Turns before an event that are read with it, but are never a source."""
+    """Turns before an event that are read with it."""
+    shares_turns: bool = False
+    """Whether these are a source of what is drawn from it, too."""
+    waits: bool = False
+    """Whether nothing is drawn from an event before it is closed."""
     limits = SummaryLimits()
+
+    def reads(self, event: Event) -> bool:
+        """Return whether records are drawn from an event by now; a session without a name has come whole."""
+        return not self.waits or event.status == "closed" or is_unnamed_session(event.session_id)
 
     @abstractmethod
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
@@ -367,6 +375,7 @@ class LearnedSegmenter(Segmenter):
     max_turns: int
     """Turns from which an event is closed whatever its topic."""
     has_boundaries: bool = True
+    shares_turns: bool = False
     context_turns = 2
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:

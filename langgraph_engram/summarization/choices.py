@@ -4,6 +4,7 @@ What rules wrote stays as it is: a mark says what a record is good for, and what
 A later statement of a slot takes the place of an earlier one by the same speaker, as a decision that can be undone.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from langgraph_engram.extraction.lasting import mark_lasting
 from langgraph_engram.extraction.records import build_records
 from langgraph_engram.prompts.choose_statements import Choice
 from langgraph_engram.prompts.extract_records import RecordDraft
-from langgraph_engram.prompts.rendering import Sentence
+from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.rule_model.consolidation import extractive_narrative
 from langgraph_engram.schema import Decision, Prompt, Record, Scope, Spent, Synthesis, make_id
@@ -27,8 +28,10 @@ from langgraph_engram.summarization.writing import holds_numbers, shorten
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words
-from langgraph_engram.text.words import content_stems
+from langgraph_engram.text.words import content_stems, words
 
+FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
+QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
 NOTE_WORDS = 90
 """Words of a note at most."""
 PASSED_OVER = 0.9
@@ -135,8 +138,10 @@ class Overlay:
         event_of = {turn_id: event.event_id for event in events for turn_id in event.turn_ids}
         is_reply = cited[-1].turn.role == "assistant"
         sentences = [replace(cited[-1], text=content)] if is_reply else list(cited)
-        draft = RecordDraft(sources=[sentence.number for sentence in sentences], content="" if is_reply else content)
-        made = build_records(self.scope.key, sentences, event_of, [("dimensional", draft)])
+        drafts = [RecordDraft(sources=[sentence.number], content=sentence.as_said) for sentence in sentences]
+        if not is_reply and not _is_copy(CITATION.sub(" ", content), cited):
+            drafts = [RecordDraft(sources=[said.number for said in cited], content=_with_speaker(content, cited))]
+        made = build_records(self.scope.key, sentences, event_of, [("dimensional", draft) for draft in drafts])
         prompt = Prompt(turn_ids=[turn.turn_id for turn in part.turns if turn.turn_id in event_of])
         return verify_records(made, self.index, events, [prompt], self.chooser.settings)
 
@@ -197,6 +202,20 @@ def _changed(values: Sequence[Record], encoder: Encoder) -> list[Record]:
         return days[one] != days[later] and len(kinds) <= 1 and float(vectors[one] @ vectors[later]) >= ALIKE
 
     return [v for at, v in enumerate(values) if any(is_changed(at, later) for later in range(at + 1, len(values)))]
+
+
+def _is_copy(content: str, cited: Sequence[Sentence]) -> bool:
+    """Return whether words are but a stretch of what the sentences say."""
+    said = " ".join(words(" ".join(sentence.as_said for sentence in cited)))
+    return f" {' '.join(words(content))} " in f" {said} "
+
+
+def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
+    """Put the speaker's name before words that still speak as "I"."""
+    speakers = list(dict.fromkeys(sentence.turn.speaker for sentence in cited))
+    if len(speakers) == 1 and FIRST_PERSON.search(QUOTED.sub("", content)) and speakers[0] not in content:
+        return f"{speakers[0]}: {content}"
+    return content
 
 
 def _key(slot: str) -> frozenset[str]:

@@ -38,9 +38,8 @@ class Scheduler:
         is_stale = any(synthesis.status == "stale" for synthesis in [*index.syntheses.items, *changed])
         return self.settings.enabled and (self.writes_new or is_stale)
 
-    def jobs(self, index: ScopeIndex, session_ids: Iterable[str]) -> list[SynthesisJob]:
-        """Return the syntheses that are due in a run of some sessions."""
-        del session_ids
+    def jobs(self, index: ScopeIndex) -> list[SynthesisJob]:
+        """Return the syntheses that are due."""
         stale = [synthesis for synthesis in index.syntheses.items if synthesis.status == "stale"]
         jobs = (SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(index, old)))
         return [*jobs] if self.settings.enabled else []
@@ -107,12 +106,6 @@ def is_closed(index: ScopeIndex, session_id: str) -> bool:
     """Return whether a session was closed: its last event is."""
     events = index.session_events(session_id)
     return bool(events) and events[-1].status == "closed"
-
-
-def uncovered_records(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    covered = {record_id for synthesis in index.syntheses.items for record_id in synthesis.covered_record_ids}
-    return [own for own in active_in(index, session_id) if own.record_id not in covered]
 
 
 def _covered_records(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:

@@ -65,7 +65,7 @@ def test_a_model_reads_fewer_words_and_cites_whole_sentences(weights):
     settings = changed(preset("structmem"), "paper", compression=0.5, compression_model=weights)
 
     with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
-        memory.remember([{"speaker": "Ana", "text": text} for text in SAID], user_id="ana")
+        memory.remember([{"speaker": "Ana", "text": text} for text in SAID], user_id="ana", close_session=True)
         stored = [turn.text for turn in memory.show("turns", "ana")]
         kept = [record.content for record in memory.show("records", "ana")]
 

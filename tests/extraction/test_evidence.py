@@ -166,7 +166,7 @@ SAID = st.lists(st.one_of(st.sampled_from(SENTENCES), st.text(max_size=40)), min
 
 
 def build_all(turns, candidates):
-    sentences = number_sentences(turns)
+    sentences = number_sentences(turns, small_talk=True)
     return build_records("scope", sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
 
 

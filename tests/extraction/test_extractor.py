@@ -2,15 +2,19 @@
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.extraction.extractor import Extractor, TurnBatch, batch_events
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.papers.structmem import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.testing import FakeModel
 
+AROUND = LearnedSegmenter(HashingEncoder(), 40)
+"""Two turns before an event are read with it."""
 PLACES = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Delhi", "Tokyo", "Accra", "Paris", "Perth")
 
 
@@ -27,7 +31,7 @@ def asked(model):
 
 def test_structmem_asks_for_facts_and_for_relations(batch):
     """Two views, two questions; records of both kinds."""
-    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
+    facts = SourcedSentences(sentences=[SourcedSentence(sources=[n], content=f"Fact {n}.") for n in range(1, 11)])
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
@@ -40,7 +44,7 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
 
 def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
     """No record is lost to a limit of tokens, and what was cut off is counted."""
-    half = Extraction(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    half = Extraction(records=[RecordDraft(sources=[number], content=f"Fact {number}.") for number in range(1, 6)])
     model = FakeModel([Failure("too_long", "cut off"), half, half])
 
     found, spent = Extractor(model).extract("scope", [batch])
@@ -70,7 +74,7 @@ def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep
     keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
     extended = event(0, 0, 1, 2, 3, 4, 5, 6)
 
-    (batch,) = batch_events(store.index(scope), [extended], [turn(6, "Two cats.")], ExtractSettings(), 2)
+    (batch,) = batch_events(store.index(scope), [extended], [turn(6, "Two cats.")], ExtractSettings(), AROUND)
 
     assert [turn.text for turn in batch.context] == ["Turn 4.", "Turn 5."]
     assert [turn.text for turn in batch.turns] == ["Two cats."]
@@ -87,9 +91,9 @@ def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event)
 
     index, alone = store.index(scope), ExtractSettings()
 
-    (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, alone, 2)
-    first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, alone, 2)
-    nobody = batch_events(index, [event(0, 0, 2)], [turns[0], turns[2]], alone, 2)
+    (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, alone, AROUND)
+    first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, alone, AROUND)
+    nobody = batch_events(index, [event(0, 0, 2)], [turns[0], turns[2]], alone, AROUND)
 
     assert [turn.turn_id for turn in whole.turns] == ["t1", "t3"]
     assert ([turn.turn_id for turn in first.turns], [turn.turn_id for turn in last.turns]) == (["t1"], ["t3"])
@@ -104,7 +108,7 @@ def test_later_steps_are_told_what_was_read(store, keep, turn, event, to_remembe
     model = FakeModel([Failure("timeout", "late")])
     state = {"request": to_remember(), "run_id": "run", "turns": turns[2:], "events": [event(0, *range(10))]}
 
-    update = Extract(store, Extractor(model), ExtractSettings(), 1)({**state, "boundaries": []})
+    update = Extract(store, Extractor(model), ExtractSettings(), AROUND)({**state, "boundaries": []})
 
     (prompt,) = update["prompts"]
-    assert (prompt.turn_ids, prompt.context_turn_ids) == ([f"t{seq}" for seq in range(2, 10)], ["t1"])
+    assert (prompt.turn_ids, prompt.context_turn_ids) == ([f"t{seq}" for seq in range(2, 10)], ["t0", "t1"])

@@ -59,78 +59,55 @@ def test_one_answer_gives_at_most_so_many_records(monkeypatch, limit, kept):
     assert {record.part for record in records} == {0}
 
 
-@pytest.mark.parametrize("content", ["", "   ", "\n\t"])
-def test_a_candidate_without_words_keeps_what_was_said(content):
-    """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""
-    records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[], content=content))
+@pytest.mark.parametrize("content", ["", "   ", "\n\t", "..."])
+def test_a_draft_without_words_leaves_nothing(content):
+    """A record is a sentence of its own (DimMem 3.1); no sentence that was said stands in for it."""
+    records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[3], content="Ana leaves."))
 
-    assert [(record.content, record.source_turn_ids) for record in records] == [
-        ("Ana: I went camping by the lake.", ["t0"]),
-        ("Ana: We leave on 1 June (1 June 2023).", ["t2"]),
-    ]
-    assert [record.part for record in records] == [0, 2]
+    assert [(record.content, record.source_turn_ids) for record in records] == [("Ana leaves.", ["t2"])]
 
 
 @pytest.mark.parametrize(
-    ("content", "kept"),
-    [
-        ("I went camping by the lake.", "Ana: I went camping by the lake."),
-        ("Ana went camping by the lake.", "Ana went camping by the lake."),
-        ("I camped near my lake.", "Ana: I camped near my lake."),
-    ],
-    ids=["a copy", "rephrased", "first person"],
+    "content",
+    ["I went camping by the lake.", "Ana went camping by the lake.", "I camped near my lake.", "We leave on 1 June."],
+    ids=["a copy", "rephrased", "first person", "a copy of another sentence"],
 )
-def test_words_that_speak_as_i_have_an_owner(content, kept):
-    """A copy, or a record in the first person, would be anybody's; who names "I" makes no copy."""
-    (record,) = build(RecordDraft(sources=[1], content=content))
+def test_the_words_of_a_draft_stand(content):
+    """They rest on what it cites, whatever they repeat; a number that our prompt put before a sentence is none."""
+    (record,) = build(RecordDraft(sources=[1], content=f"[1] {content}"))
 
-    assert record.content == kept
-
-
-@pytest.mark.parametrize("sources", [[1], [1, 2], []])
-def test_a_copy_rests_on_the_sentence_it_is_copied_from(sources):
-    """Small models put a neighbour's number beside the words of a sentence, or none."""
-    (record,) = build(RecordDraft(sources=sources, content="We leave on 1 June."))
-
-    assert record.content.startswith("Ana: We leave on 1 June")
-    assert (record.source_turn_ids, record.event_id, record.status) == (["t2"], "e1", "active")
+    assert (record.content, record.source_turn_ids) == (content, ["t0"])
 
 
-def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
-    """Small models copy a turn whole, put another's name before it, and cite the turn before."""
-    first = turn(0, "Wow, that race in Oslo sounds like a lot of fun!").model_copy(update={"speaker": "Ben"})
-    second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
-    copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
+def test_what_rules_keep_as_it_was_said_rests_on_its_question_too(turn):
+    """A short reply stands behind the question that it answers, and on both turns."""
+    said = number_sentences([turn(0, "Where did you camp?", speaker="Ben"), turn(1, "By the lake.")])
+    drafts = [("key_sentence", SourcedSentence(sources=[2], content=said[1].as_said))]
 
-    records = build_records(
-        "scope",
-        number_sentences([first, second]),
-        EVENT_OF,
-        [("key_sentence", SourcedSentence(sources=[1], content=copy))],
-    )
+    (record,) = build_records("scope", said, EVENT_OF, drafts)
 
-    assert [(record.content, record.speaker, record.source_turn_ids) for record in records] == [
-        ("Ana: My sister Runa ran the whole way with me.", "Ana", ["t1"]),
-        ("Ana: It was wonderful to see how everybody cheered for us!", "Ana", ["t1"]),
-    ]
+    assert (record.content, record.speaker) == ("Ben: Where did you camp? Ana: By the lake.", "Ana")
+    assert record.source_turn_ids == ["t0", "t1"]
 
 
-@pytest.mark.parametrize("noted", ["2023-06-01", "2023-07-09"])
-def test_a_time_that_is_said_precedes_one_that_is_noted(noted):
-    """The clock of the turn decides what its words mean, whatever a model noted; when it was mentioned is another."""
+@pytest.mark.parametrize(("noted", "day"), [("2023-06-01", "2023-06-01"), ("2023-07-09", "2023-07-09"), ("", None)])
+def test_a_time_is_as_it_was_noted(noted, day):
+    """The model normalises a time (DimMem 3.2), whatever rules read; when it was mentioned is another."""
     (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time=noted))
 
-    days = [moment.date().isoformat() for moment in (record.event_start, record.mentioned_at)]
-    assert (days, record.time_text, record.event_id) == (["2023-06-01", "2023-05-08"], "1 June", "e1")
+    happened, mentioned = (m and m.date().isoformat() for m in (record.event_start, record.mentioned_at))
+    assert (happened, mentioned, record.time_text, record.event_id) == (day, "2023-05-08", noted, "e1")
 
 
-def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
-    """Rules fill in place, reason and keywords."""
-    said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
+def test_what_a_draft_does_not_name_is_read_off_its_words(turn):
+    """Rules fill in time, place, reason and keywords of what they keep."""
+    said = number_sentences([turn(0, "I moved to Oslo on 1 May because rents in Bergen had doubled.")])
+    draft = RecordDraft(sources=[1], content=said[0].as_said)
 
-    (record,) = build_records("scope", said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+    (record,) = build_records("scope", said, EVENT_OF, [("dimensional", draft)])
 
     assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
+    assert (record.event_start.date().isoformat(), record.time_text) == ("2023-05-01", "1 May")
     assert {"Oslo", "Bergen"} <= set(record.keywords)
 
 
@@ -157,7 +134,7 @@ def test_ids_follow_from_event_and_content():
 def test_what_a_model_notes_as_empty_stays_empty(turn):
     """Fields are empty where a model finds no ground for them (DimMem 3.1), whatever a rule would read."""
     said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
-    draft = RecordDraft(sources=[1], location="", reason="", purpose="", keywords=[])
+    draft = RecordDraft(sources=[1], content="Ana moved.", location="", reason="", purpose="", keywords=[])
 
     (record,) = build_records("scope", said, EVENT_OF, [("dimensional", draft)])
 

@@ -281,7 +281,7 @@ def whole(tmp_path_factory):
     ("damage", "complaint"),
     [
         (lambda rows: rows[:-1], "is cut off after"),
-        (lambda rows: [*rows[:-1], rows[-1].replace(b"items", b"itemz")], "line 10"),
+        (lambda rows: [*rows[:-1], rows[-1].replace(b"items", b"itemz")], "line 11"),
         (lambda rows: [*rows[:3], *rows[4:]], "says it has"),
         (lambda rows: [*rows[:2], rows[2].replace(b'"seq"', b'"sequence"'), *rows[3:]], "line 3: .*seq"),
         (lambda rows: [*rows[:4], rows[4][:40], b"\n", *rows[5:]], "line 5"),

@@ -92,6 +92,21 @@ def test_what_is_chosen_lasts_no_less_surely_than_by_rules(minilm):
     assert by_rules[0] > 2.0 > by_rules[1]
 
 
+@pytest.mark.parametrize(
+    ("written", "further"),
+    [("I live in Oslo", []), ("My home is Oslo.", ["user: My home is Oslo."]), ("Oslo is home.", ["Oslo is home."])],
+    ids=["a copy", "first person", "rephrased"],
+)
+def test_words_of_its_own_that_speak_as_i_have_an_owner(opened, written, further):
+    """What is but a stretch of what was said is no further record."""
+    memory = opened(first("note 1: Fine.\n{number} state 2 | home city | | " + written))
+
+    tell(memory, 1, "I live in Oslo.")
+
+    said = [record.content for record in memory.show("records", "u") if "Oslo" in record.content]
+    assert sorted(said) == sorted(["user: I live in Oslo.", *further])
+
+
 def test_of_a_chain_of_values_the_newest_stands_and_undo_brings_the_last_back(opened):
     """The decision is in the audit trail, and the profile has a line for the slot."""
     homes = ("Oslo", "Porto", "Quito")

@@ -148,9 +148,21 @@ def test_what_is_superseded_or_in_conflict_stays_as_it_was_shown(store, keep, tu
     assert update["pool"][1].record == old
 
 
+def test_a_key_sentence_leads_back_to_the_unit_that_it_was_drawn_from(store, scope, keep, turn, event, record, passage):
+    """Whatever it rests on: units overlap (HyMem 3.1 and 3.3)."""
+    keep(
+        turns=[turn(number, f"Line {number}.") for number in range(4)],
+        events=[event(0, 0, 1), event(1, 2, 3, context_turn_ids=["t1"])],
+    )
+    index = store.index(scope)
+    found = passage("r1", record=record(1, event_id="e1"), turns=[turn(1)])
+
+    assert [shown.seq for shown in unit_turns(index, found)] == [1, 2, 3]
+
+
 def test_the_budget_holds_and_what_does_not_fit_stays_light(back):
     """Pieces beyond the budget are left out; the memories that led to them stay in the pool."""
-    update = back(2, 8, level2_tokens=50, around=unit_turns)
+    update = back(2, 8, level2_tokens=20)
 
     deep = [found for found in update["pool"] if len(found.turns) > 1]
     assert sum(count_tokens(found.text) for found in deep) <= 50

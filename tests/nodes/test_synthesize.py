@@ -35,6 +35,11 @@ def near(record):
     return [record(0, "Ana camps."), record(1, "Ana swims.")]
 
 
+def telling(*records):
+    """Make a synthesis that covers records."""
+    return Synthesis(synthesis_id="told", text="Told.", covered_record_ids=[found.record_id for found in records])
+
+
 @pytest.mark.parametrize(("seeds", "history"), [(1, ["seed"]), (15, ["seed", "beside"])])
 def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, history):
     """What is mentioned later, or stands in the buffer itself, is no history."""
@@ -47,9 +52,9 @@ def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, h
         record(8, "Ana camps.", record_id="gone", session_id="s0", event_id="old2", mentioned_at=first - day,
                status="superseded"),
     ]  # fmt: skip
-    keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
+    keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")], syntheses=[telling(*before)])
 
-    asked, _, (kept,) = synthesize(history=History(seeds))
+    asked, _, (_, kept) = synthesize(history=History(seeds))
 
     assert [record.record_id for record in asked[0].seeds] == history
     assert kept.seed_event_ids == ["old"]
@@ -64,7 +69,7 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
         record(5, "Ben envies Ana.", record_id="relation", part=1, kind="relational", **before),
         record(6, "Bees hum.", record_id="beside", **before),
     ]
-    keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
+    keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")], syntheses=[telling(*records)])
 
     asked, _, _ = synthesize(history=History(1))
 
@@ -74,7 +79,7 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
 def test_the_paper_seeds_from_the_joined_texts(keep, near, record, event, synthesize):
     """One text of all entries is encoded, and not each of them (StructMem section 2.2)."""
     old = record(5, "Ana camps.", record_id="seed", session_id="s0", mentioned_at=near[0].mentioned_at - timedelta(1))
-    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
+    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")], syntheses=[telling(old)])
     encoded = []
 
     class Watched(HashingEncoder):
@@ -151,6 +156,26 @@ def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesiz
 
     assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
     assert [synthesis.covered_record_ids for synthesis in closed[2:]] == [["r6"]]
+
+
+def test_a_window_of_time_goes_on_over_sessions(keep, record, event, synthesize):
+    """Entries add up since the last consolidation (StructMem 2.2); that a session has given way ends no window."""
+    start = record(0).mentioned_at
+    places = [("s0", 0), ("s1", 30), ("s1", 90)]
+    records = [
+        record(seq, session_id=name, mentioned_at=start + timedelta(minutes=minute))
+        for seq, (name, minute) in enumerate(places)
+    ]
+    before = event(0, 0, session_id="s0", status="closed", started_at=start)
+    now = event(1, 1, started_at=start + timedelta(minutes=30))
+    keep(records=records[:2], events=[before, now])
+
+    _, _, waiting = synthesize()
+    keep(records=records)
+    _, _, kept = synthesize()
+
+    assert waiting == []
+    assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1"]]
 
 
 @pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well done. " * 1000, 700)])

@@ -279,8 +279,8 @@ def test_a_commit_writes_all_rows_in_one_request(store, scope, everything, monke
     assert all(count == 1 for count in requests[1:])  # on a server the revision
 
 
-def test_an_open_event_is_found_by_its_topics(scope, event):
-    """Each is encoded once, however the event goes on; closed, it has the vector of its whole title."""
+def test_an_open_event_is_found_by_its_title_or_by_all_that_was_noted(scope, event):
+    """One that its keywords name has its title's vector until it is closed; one with noted topics has all of both."""
     encoded = []
 
     class Recorded(HashingEncoder):
@@ -290,20 +290,16 @@ def test_an_open_event_is_found_by_its_topics(scope, event):
 
     store = open_store("memory:", CachingEncoder(Recorded()))
 
-    def commit(*topics, status="open"):
-        title = {"topics": [*topics], "keywords": ["lake"], "summary": "; ".join(topics)}
+    def commit(*topics, keywords, status="open"):
+        title = {"topics": [*topics], "keywords": keywords, "summary": "; ".join(topics)}
         store.commit(scope, Changes(events=[event(0, 0, status=status, **title)]))
-        (vector,) = store.index(scope).events.vectors
-        return vector
 
-    commit("a tent")
-    both = commit("a tent", "rain")
-    closed = commit("a tent", "rain", status="closed")
+    commit("lake, tent, fire, rain", keywords=["lake", "tent", "fire", "rain", "Oslo"])
+    commit("lake, tent, fire, rain", keywords=["lake", "tent", "fire", "rain", "Oslo", "fish"])
+    commit("lake, tent, fire, rain", keywords=["lake", "tent", "fire", "rain", "Oslo", "fish"], status="closed")
+    commit("a tent", "rain", keywords=["lake"])
 
-    assert encoded == ["a tent", "rain", "a tent; rain (lake)"]
-    tent, rain = HashingEncoder().encode(["a tent", "rain"])
-    assert both @ tent > 0.5 < both @ rain
-    assert (closed == HashingEncoder().encode(["a tent; rain (lake)"])[0]).all()
+    assert encoded == ["lake, tent, fire, rain", "lake, tent, fire, rain (Oslo, fish)", "a tent; rain (lake)"]
 
 
 def test_equal_ids_of_two_kinds_are_two_rows_and_of_one_kind_the_last_counts(store, scope, turn, record):
