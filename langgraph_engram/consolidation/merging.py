@@ -54,8 +54,8 @@ def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], st
     made: list[Record] = []
     for proposal in holding:
         decision = proposal.decision
-        known = {record_id: _undone(stored.get(record_id), decision) for record_id in decision.pair} | own | changed
-        new, marked = _carry_out(proposal, {record_id: record for record_id, record in known.items() if record})
+        known = (changed.get(key) or own.get(key) or _undone(stored.get(key), decision) for key in decision.pair)
+        new, marked = _carry_out(proposal, {record.record_id: record for record in known if record})
         made += new
         changed |= {record.record_id: record for record in marked}
     others = [record for record_id, record in changed.items() if record_id not in own]

@@ -5,15 +5,16 @@ different values are rivals, though they may share no word. Wishes of one kind a
 few, and a later one on the same matter takes the place of the earlier (docs/decisions/0011).
 
 Pairs that need no decision are ruled out, and counted: what is no statement, two sentences of one turn, what two people
-say, unless the later says that something has changed, two episodes at times that do not meet, and what shares few words
-that say something in its scope.
+say, unless the later says that something has changed, two episodes at times that do not meet, what shares few words
+that say something in its scope, and what is behind the nearest of many. What is done for each pair is done on arrays.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from math import nan
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
 from langgraph_engram.text.words import content_stems, words
 
@@ -37,12 +39,15 @@ ONE_TURN = "said in one turn"
 TWO_TIMES = "two times"
 TWO_SPEAKERS = "two speakers, and no change"
 LITTLE_SHARED = "little shared that says something"
+BEHIND_OTHERS = "behind the nearest of many"
 COMMON_SHARE = 0.01
 """Share of a scope's records from which a word that they hold is not informative."""
 COMMON_FLOOR = 10
 """Records of a scope that may hold an informative word, however small the scope."""
 MIN_SHARED_WORDS = 2
 """Informative words that the contents of a pair must share."""
+MAX_PARTNERS = 19
+"""Earlier records that a new one is paired with, the nearest: a cluster holds 8, and a record is linked to 19."""
 
 Positions = NDArray[np.intp]
 
@@ -51,15 +56,14 @@ Positions = NDArray[np.intp]
 class ComparisonSet:
     """What new records are compared with: the records of the scope, then the new ones, in one order."""
 
+    scope: RecordIndex
     records: Sequence[Record]
     terms: BM25Index
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index
-    """The term of a record is the slot that it sets, if it sets one."""
+    """The terms of a record are the slot that it sets, if it sets one, and the slot with the value."""
     wishes: BM25Index
     """The term of a record is the kind of wish that it is, if it is one."""
-    stored: Vectors
-    """Vectors of the scope's records, of shape (scope, d)."""
     new: Vectors
     """Vectors of the new records, of shape (new, d)."""
     comparable: NDArray[np.bool_]
@@ -71,18 +75,14 @@ class ComparisonSet:
     def of(cls, records: RecordIndex, old: NDArray[np.bool_], new: Sequence[Record], encoded: Vectors) -> Self:
         """Return a scope's records, whose terms are read once, of which the `old` may be compared, and all new ones."""
         return cls(
+            records,
             records.items.extended(new),
             records.terms("keyword_terms", _keyword_terms).extended(map(_keyword_terms, new)),
             records.terms("slot_terms", _slot_terms).extended(map(_slot_terms, new)),
             records.terms("wish_terms", _wish_terms).extended(map(_wish_terms, new)),
-            records.vectors,
             encoded,
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
         )
-
-    def keywords(self, position: int) -> frozenset[str]:
-        """Return the keyword terms of a record that say something."""
-        return frozenset(_keyword_terms(self.records[position])) - self.ignored
 
     @cached_property
     def keyword_counts(self) -> Positions:
@@ -94,65 +94,49 @@ class ComparisonSet:
 
     def cosines(self, position: int, others: Positions) -> NDArray[np.float32]:
         """Return the cosine of a new record with each of others, as an array of shape (others,)."""
-        first_new = len(self.stored)
+        first_new = len(self.scope)
         vector = self.new[position - first_new]
-        cosines = np.empty(len(others), dtype=np.float32)
-        old = others < first_new
-        if old.any():
-            cosines[old] = self.stored[others[old]] @ vector
-        cosines[~old] = self.new[others[~old] - first_new] @ vector
-        return cosines
+        old, new = np.split(others, np.searchsorted(others, [first_new]))
+        are_many = 8 * len(old) > first_new  # to copy their vectors would take longer than to multiply all
+        of_old = self.scope.cosine(vector)[old] if are_many else self.scope.cosine_of(old, vector)
+        return np.concatenate([of_old, np.vecdot(self.new[new - first_new], vector)])
+
+    def jaccards(self, position: int, others: Positions) -> NDArray[np.float64]:
+        """Return the share of the keywords that a record has in common with each of others (DimMem section 3.4).
+
+        Keywords that say nothing do not count. Shares are in [0, 1], and 0 where either has none.
+        """
+        own = self._own_keywords(position)
+        shared = self.terms.contains(others, own).sum(axis=1)
+        return np.asarray(shared / np.maximum(len(own) + self.keyword_counts[others] - shared, 1))
 
     def with_shared_keywords(self, position: int, least: float) -> Positions:
         """Return the positions of the earlier records of the same type whose keywords overlap enough, in order."""
-        own = self.keywords(position)
-        holders = [self.terms.positions(term) for term in own]
-        if not holders:
-            return np.empty(0, dtype=np.intp)
-        positions, shared = np.unique(np.concatenate(holders), return_counts=True)
-        shares = shared / (len(own) + self.keyword_counts[positions] - shared)
-        passing = (positions < position) & self.comparable[positions] & (shares >= least)
-        return np.asarray(positions[passing], dtype=np.intp)
+        found = [self.earlier(self.terms, term, position) for term in self._own_keywords(position)]
+        holders = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *found]))
+        return holders[self.jaccards(position, holders) >= least]
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        own = slot_in(self.records[position])
-        if own is None:
-            return np.empty(0, dtype=np.intp)
-        holders = self.earlier(self.slots, own.key, position)
-        slots = (slot_in(self.records[holder]) for holder in holders.tolist())
-        return holders[[slot is not None and slot.value != own.value for slot in slots]]
-
-    def near_duplicates(self, position: int, others: Positions, cosines: NDArray[np.float32]) -> "list[NearDuplicate]":
-        """Return how much a new record resembles some earlier ones, with their cosines, in order."""
-        own, new = self.keywords(position), self.records[position]
-        return [
-            NearDuplicate(self.records[other], new, jaccard(own, self.keywords(other)), float(cosine))
-            for other, cosine in zip(others.tolist(), cosines, strict=True)
-        ]
+        slot, setting = _slot_terms(self.records[position]) or ("", "")
+        holders = self.earlier(self.slots, slot, position)
+        return holders[~self.slots.contains(holders, [setting])[:, 0]]
 
     def earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
         holders = index.positions(term).astype(np.intp)
         return holders[(holders < position) & self.comparable[holders]]
 
+    def _own_keywords(self, position: int) -> list[str]:
+        return [term for term in _keyword_terms(self.records[position]) if term not in self.ignored]
 
-@dataclass(frozen=True)
-class NearDuplicate:
-    """An earlier record, a new one that resembles it, and how much."""
 
-    earlier: Record
-    new: Record
-    jaccard: float
-    cosine: float
+class NearDuplicates(NamedTuple):
+    """The earlier records that a new one resembles, by their positions, in order, and their cosines with it."""
 
-    @property
-    def pair(self) -> Pair:
-        """Return both in the order in which they were said."""
-        earlier, new = self.earlier, self.new
-        is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
-        older, newer = (new, earlier) if is_older else (earlier, new)
-        return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=self.jaccard, cosine=self.cosine)
+    position: int
+    others: Positions
+    cosines: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -173,6 +157,7 @@ class InformativeStems:
     stored: BM25Index
     new: Sequence[Record]
     names: Collection[str]
+    _known: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -184,9 +169,106 @@ class InformativeStems:
 
     def of(self, record: Record) -> frozenset[str]:
         """Return the stems of a record's own words that say something."""
+        if (known := self._known.get(record.record_id)) is not None:
+            return known
         most = common_from(len(self.stored) + len(self.new))
         stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self._named
-        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
+        said = frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
+        return self._known.setdefault(record.record_id, said)
+
+
+@dataclass(frozen=True)
+class Triage:
+    """Rule out and count what of a run's near-duplicates needs no decision."""
+
+    compared: ComparisonSet
+    index: ScopeIndex
+    new: Sequence[Record]
+    ruled_out: Counter[str] = field(default_factory=Counter)
+    """How many pairs were ruled out, by reason."""
+    _by_assistant: dict[str, bool] = field(default_factory=dict)
+
+    def nearest(self, near: NearDuplicates) -> list[int]:
+        """Return the places of the nearest to decide on, at most `MAX_PARTNERS`; of equals the latest first."""
+        left = np.lexsort((-near.others, -near.cosines))
+        for reason, is_out in self._apart(near):
+            self.ruled_out[reason] += int(is_out[left].sum())
+            left = left[~is_out[left]]
+        chosen: list[int] = []
+        for looked_at, place in enumerate(left.tolist()):
+            if len(chosen) == MAX_PARTNERS:
+                self.ruled_out[BEHIND_OTHERS] += len(left) - looked_at
+                break
+            older, newer = self.compared.records[near.others[place]], self.compared.records[near.position]
+            if reason := self._reason(older, newer):
+                self.ruled_out[reason] += 1
+            elif self.is_open(near, place):
+                chosen.append(place)
+        return chosen
+
+    def is_open(self, near: NearDuplicates, place: int) -> bool:
+        """Return whether the audit trail says nothing of a pair, undone or not; what is decided is counted."""
+        older, newer = self.compared.records[near.others[place]], self.compared.records[near.position]
+        is_decided = older.record_id in self._decided.get(newer.record_id, ())
+        self.ruled_out[DECIDED] += is_decided
+        return not is_decided
+
+    @cached_property
+    def _decided(self) -> dict[str, set[str]]:
+        """Return the ids that each new record was decided on with."""
+        decided: dict[str, set[str]] = {record.record_id: set() for record in self.new}
+        for decision in self.index.decisions.values():
+            for record_id in decided.keys() & decision.pair:
+                decided[record_id].update(decision.pair)
+        return decided
+
+    @cached_property
+    def _informative(self) -> InformativeStems:
+        return InformativeStems(self.index.records.lexical, self.new, self.index.turns.speakers)
+
+    @cached_property
+    def _speakers(self) -> NDArray[np.intp]:
+        """Return a number for each record compared, the same for records of one speaker."""
+        stored, names = self.compared.scope.speaker, dict(self.compared.scope.names["speaker"])
+        return np.append(stored, [names.setdefault(record.speaker, len(names)) for record in self.new]).astype(np.intp)
+
+    @cached_property
+    def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return when each record compared began and ended, as `span_of` does."""
+        stored = self.compared.scope.column("span", span_of, np.float64)
+        starts, ends = np.append(stored, [*map(span_of, self.new)]).reshape(-1, 2).T
+        return starts, ends
+
+    def _apart(self, near: NearDuplicates) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield a reason, and to which of the earlier records it applies, for what columns tell."""
+        newer, (position, others, _) = self.compared.records[near.position], near
+        slot, (starts, ends) = slot_in(newer), self._times
+        is_free = ~self.compared.slots.contains(others, [slot.key if slot else ""])[:, 0]
+        if not states_change(newer) and self._is_by_assistant(newer):
+            yield BY_ASSISTANT, np.array([self._is_by_assistant(self.compared.records[other]) for other in others])
+        yield TWO_TIMES, is_free & ((ends[others] < starts[position]) | (ends[position] < starts[others]))
+        if not states_change(newer) or speaks_of_self(own_words(newer.content, newer.speaker)):
+            yield TWO_SPEAKERS, is_free & (self._speakers[others] != self._speakers[position])
+
+    def _is_by_assistant(self, record: Record) -> bool:
+        """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
+        if record.record_id not in self._by_assistant:
+            turn = self.index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
+            self._by_assistant[record.record_id] = turn is not None and turn.role == "assistant"
+        return self._by_assistant[record.record_id]
+
+    def _reason(self, older: Record, newer: Record) -> str:
+        """Return why two records are two things, for what columns do not tell; empty where to decide."""
+        if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
+            return ONE_TURN
+        if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
+            return ""
+        if older.speaker != newer.speaker and speaks_of_self(own_words(older.content, older.speaker)):
+            return TWO_SPEAKERS
+        if states_change(newer) or (wish_in(older) and wish_in(older) == wish_in(newer)):
+            return ""
+        shared = self._informative.of(older) & self._informative.of(newer)
+        return "" if len(shared) >= MIN_SHARED_WORDS else LITTLE_SHARED
 
 
 @dataclass(frozen=True)
@@ -206,18 +288,20 @@ class PairFinder:
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
         compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
         of_new = np.flatnonzero(compared.comparable[len(index.records) :]) + len(index.records)
-        found = [self.alike(compared, position) for position in of_new.tolist()]
-        matches = [match for near, _ in found for match in near]
-        pairs, ruled_out = self.triage(matches, index, new)
-        undecided = _undecided(pairs, index)
-        ruled_out[DECIDED] = len(pairs) - len(undecided)
+        triage = Triage(compared, index, new)
+        pairs: list[Pair] = []
+        looked_at = alike = 0
+        for position in of_new.tolist():
+            near, count = self.alike(compared, position)
+            pairs += _pairs(compared, near, self.chosen(triage, near)) if near.others.size else ()
+            looked_at, alike = looked_at + count, alike + len(near.others)
         counts = FilterCounts(
             possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
-            compared=sum(count for _, count in found),
-            alike=len(matches),
-            ruled_out={reason: count for reason, count in ruled_out.items() if count},
+            compared=looked_at,
+            alike=alike,
+            ruled_out={reason: count for reason, count in triage.ruled_out.items() if count},
         )
-        return PairedRecords(undecided, counts, index.revision)
+        return PairedRecords(pairs, counts, index.revision)
 
     def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
         """Leave out, of all active records and their keywords, what states nothing and what says nothing here."""
@@ -230,38 +314,32 @@ class PairFinder:
         may_change = np.concatenate([states, np.array(list(map(states_something, new)), dtype=np.bool_)])
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
-    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
         """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
-        near = compared.with_shared_keywords(position, self.settings.jaccard)
-        rivals = compared.rivals(position)
+        least = np.full(position, np.inf, dtype=np.float32)
+        least[compared.with_shared_keywords(position, self.settings.jaccard)] = self.settings.cosine
         wishes = compared.earlier(compared.wishes, wish_in(compared.records[position]), position)
-        others = np.union1d(np.union1d(near, rivals), wishes)
+        least[wishes] = np.minimum(least[wishes], WISH_COSINE)
+        least[compared.rivals(position)] = -np.inf
+        others = np.flatnonzero(least < np.inf)
         cosines = compared.cosines(position, others)
-        passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
-        passing |= np.isin(others, wishes) & (cosines >= WISH_COSINE)
-        return compared.near_duplicates(position, others[passing], cosines[passing]), len(others)
+        passing = cosines >= least[others]
+        return NearDuplicates(position, others[passing], cosines[passing]), len(others)
 
-    def triage(
-        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
-    ) -> tuple[list[Pair], Counter[str]]:
-        """Return the pairs to decide on, and how many were ruled out for which reason."""
-        informative = InformativeStems(index.records.lexical, new, index.turns.speakers)
-        pairs: list[Pair] = []
-        ruled_out = Counter[str]()
-        for match in matches:
-            by_assistant = _is_by_assistant(match.earlier, index) and _is_by_assistant(match.new, index)
-            is_advice = by_assistant and not states_change(match.new)
-            reason = BY_ASSISTANT if is_advice else ruled_out_reason(match.earlier, match.new, informative)
-            if reason:
-                ruled_out[reason] += 1
-            else:
-                pairs.append(match.pair)
-        return pairs, ruled_out
+    def chosen(self, triage: Triage, near: NearDuplicates) -> list[int]:
+        """Return the places of the near-duplicates to decide on."""
+        return triage.nearest(near)
 
 
-def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return the share of common keywords, in [0, 1] (DimMem section 3.4); 0 when either has none."""
-    return len(first & second) / len(first | second) if first and second else 0.0
+def _pairs(compared: ComparisonSet, near: NearDuplicates, chosen: list[int]) -> Iterator[Pair]:
+    """Yield the pairs of a new record and near-duplicates at some places, each in the order in which it was said."""
+    others, new = near.others[chosen], compared.records[near.position]
+    shares = compared.jaccards(near.position, others)
+    for other, share, cosine in zip(others.tolist(), shares.tolist(), near.cosines[chosen].tolist(), strict=True):
+        older, newer = compared.records[other], new
+        if newer.mentioned_at and older.mentioned_at and newer.mentioned_at < older.mentioned_at:
+            older, newer = newer, older
+        yield Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=share, cosine=cosine)
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
@@ -272,27 +350,13 @@ def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
     return old
 
 
-def _undecided(pairs: Sequence[Pair], index: ScopeIndex) -> list[Pair]:
-    """Leave out what the audit trail says was decided on, undone or not."""
-    ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
-    decided = index.decisions.values() if pairs else ()
-    trail = [frozenset(decision.pair) for decision in decided if not ids.isdisjoint(decision.pair)]
-    return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= known for known in trail)]
-
-
-def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
-    """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
-    turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
-    return turn is not None and turn.role == "assistant"
-
-
 def _keyword_terms(record: Record) -> list[str]:
     """Return a record's keywords as terms of its type, case-folded, without repeats."""
     return list(dict.fromkeys(f"{record.memory_type}: {word.casefold()}" for word in record.keywords))
 
 
 def _slot_terms(record: Record) -> list[str]:
-    return [slot.key] if (slot := slot_in(record)) else []
+    return [slot.key, f"{slot.key} = {slot.value}"] if (slot := slot_in(record)) else []
 
 
 def _wish_terms(record: Record) -> list[str]:
@@ -304,24 +368,6 @@ def wish_in(record: Record) -> str:
     return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
-def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
-    """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
-    if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
-        return ONE_TURN
-    if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
-        return ""
-    if are_apart_in_time(older, newer):
-        return TWO_TIMES
-    first, second = (own_words(record.content, record.speaker) for record in (older, newer))
-    changes = states_change(newer)
-    if older.speaker != newer.speaker and (not changes or speaks_of_self(first) or speaks_of_self(second)):
-        return TWO_SPEAKERS
-    if wish_in(older) and wish_in(older) == wish_in(newer):
-        return ""
-    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
-    return "" if shares_enough else LITTLE_SHARED
-
-
 def common_from(records: int) -> float:
     """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
     return max(float(COMMON_FLOOR), COMMON_SHARE * records)
@@ -329,8 +375,11 @@ def common_from(records: int) -> float:
 
 def are_apart_in_time(first: Record, second: Record) -> bool:
     """Return whether two records are episodes at known times that do not meet: two events, however alike."""
-    if not (first.memory_type == second.memory_type == "episodic"):
-        return False
-    if not (first.event_start and first.event_end and second.event_start and second.event_end):
-        return False
-    return first.event_end < second.event_start or second.event_end < first.event_start
+    (start, end), (other_start, other_end) = span_of(first), span_of(second)
+    return end < other_start or other_end < start
+
+
+def span_of(record: Record) -> tuple[float, float]:
+    """Return when an episode began and ended, in seconds since 1970; nan for what is unknown, and for what is none."""
+    is_known = record.memory_type == "episodic" and record.event_start and record.event_end
+    return (epoch_seconds(record.event_start, nan), epoch_seconds(record.event_end, nan)) if is_known else (nan, nan)

@@ -6,6 +6,7 @@ events or, where it is verified, says more or less than its sources is refused.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from langgraph_engram.consolidation.merging import decided, merged, objection_to_merge
@@ -144,8 +145,17 @@ class Proposer:
                 result_id = made.record_id
         content = resolution.content if resolution.action == "MERGE" else ""
         members, reason = resolution.members, resolution.reason
-        decision = decided(self.run_id, members, resolution.action, reason, result_id, self.pairs)
+        pairs = [pair for member in members for pair in self._pairs_of.get(member.record_id, ())]
+        decision = decided(self.run_id, members, resolution.action, reason, result_id, pairs)
         return Proposal(decision=decision, content=content)
+
+    @cached_property
+    def _pairs_of(self) -> Mapping[str, list[Pair]]:
+        """Return the pairs by their newer record."""
+        by_newer: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            by_newer.setdefault(pair.newer_id, []).append(pair)
+        return by_newer
 
     def _unsupported(self, made: Record) -> str:
         """Return what a merged text says that its sources do not; empty if there is nothing."""

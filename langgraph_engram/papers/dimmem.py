@@ -1,12 +1,11 @@
 """What DimMem (arXiv 2605.15759) alone needs: windows, records by dimensions, pairs one by one, routes one by one."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicates, PairFinder, Triage
 from langgraph_engram.consolidation.resolution import NO_VERDICT, ClusterBatch, ClusterResolver, Resolution, clusters_of
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
@@ -123,7 +122,7 @@ class EveryPairFinder(PairFinder):
         del index
         return compared
 
-    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
         """Return the earlier records that pass both thresholds, and how many vectors were compared."""
         if self.all_pairs:
             near = np.flatnonzero(compared.comparable[:position])
@@ -131,14 +130,11 @@ class EveryPairFinder(PairFinder):
             near = compared.with_shared_keywords(position, self.settings.jaccard)
         cosines = compared.cosines(position, near)
         passing = cosines >= self.settings.cosine
-        return compared.near_duplicates(position, near[passing], cosines[passing]), len(near)
+        return NearDuplicates(position, near[passing], cosines[passing]), len(near)
 
-    def triage(
-        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
-    ) -> tuple[list[Pair], Counter[str]]:
-        """Return all of them."""
-        del index, new
-        return [match.pair for match in matches], Counter()
+    def chosen(self, triage: Triage, near: NearDuplicates) -> list[int]:
+        """Return all that were not decided before."""
+        return [place for place in range(len(near.others)) if triage.is_open(near, place)]
 
 
 class PairResolver(ClusterResolver):
