@@ -6,8 +6,8 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import nan
@@ -210,7 +210,9 @@ class ScopeIndex:
         """Return an index with items added or replaced, whether they are searched or not; this one stays as it is."""
         if vectors is None:
             return self.with_unsearched(kind, items)
-        return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
+        after = self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
+        after.view = _view_with(self, kind, items, vectors)
+        return after
 
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
@@ -228,53 +230,100 @@ class ScopeIndex:
     def with_parts(self, **parts: object) -> "ScopeIndex":
         """Return an index with another revision, or other items of a kind; this one stays as it is."""
         index = copy.copy(self)
-        index.view, index.derived = None, {}
+        is_searched = any(kind.name in parts for kind in SEARCHABLE)
+        index.view = (self.view and not is_searched and (self.view[0], self.view[1].with_parts(**parts))) or None
+        index.derived = {}
         vars(index).update(parts)
         return index
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """What a view of a scope shows of an item."""
+
+    moment: datetime | None
+    branches: Branches
+    events: KindIndex[Event]
+    """All of the scope."""
+    turns: KindIndex[Turn]
+    """Those of the view."""
+    known: Callable[[str], bool]
+    """Returns whether the view has a record of an id."""
+
+    def rests(self, record: Record) -> bool:
+        """Return whether a record was mentioned by then, and rests on turns of the view."""
+        return _is_by(record.mentioned_at, self.moment) and _rests_on(record, self.turns)
+
+    def of(self, item: Any) -> Any:
+        """Return an item as the view has it: itself, or changed; None where it is no part of it."""
+        match item:
+            case Turn():
+                is_shown = _is_by(item.said_at, self.moment) and item.stands(self.moment, self.branches)
+            case Event():
+                return _event_of(item, self.turns)
+            case Record():
+                return _record_as_of(item, self.known, self.moment)
+            case Boundary():
+                event = self.events.get(item.to_event_id)
+                is_shown = event is not None and _event_of(event, self.turns) is event
+            case Synthesis():
+                is_shown = all(map(self.known, item.covered_record_ids))
+        return item if is_shown else None
+
+
 def _as_of(index: ScopeIndex, moment: datetime | None, branches: Branches) -> ScopeIndex:
-    held = [turn for turn in index.turns.items if _is_by(turn.said_at, moment) and turn.stands(moment, branches)]
-    turns = {turn.turn_id: turn for turn in held}
-    known = {
-        record.record_id
-        for record in index.records.items
-        if _is_by(record.mentioned_at, moment) and _rests_on(record, turns)
-    }
-    whole = {event.event_id for event in index.events.items if turns.keys() >= {*event.turn_ids}}
-    parts: dict[str, object] = {
-        TURNS.name: _viewed(index.turns, lambda turn: turn if turn.turn_id in turns else None),
-        EVENTS.name: _viewed(index.events, lambda event: _event_of(event, turns)),
-        BOUNDARIES.name: _viewed(index.boundaries, lambda found: found if found.to_event_id in whole else None),
-        RECORDS.name: _viewed(index.records, lambda record: _record_as_of(record, known, moment)),
-        SYNTHESES.name: _viewed(
-            index.syntheses, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
-        ),
-    }
-    return index.with_parts(**parts)
+    shown = _Shown(moment, branches, index.events, index.turns, bool)
+    shown = replace(shown, turns=_viewed(index.turns, shown))
+    known = {record.record_id for record in index.records.items if shown.rests(record)}
+    shown = replace(shown, known=known.__contains__)
+    parts = {kind.name: _viewed(index.of_kind(kind), shown) for kind in SEARCHABLE if kind is not TURNS}
+    return index.with_parts(turns=shown.turns, **parts)
 
 
-def _viewed(source: K, item_of: Callable[[Any], Any]) -> K:
+def _viewed(source: K, shown: _Shown) -> K:
     """Return the items of a kind that a view has, as they are in it, with the vectors that they have."""
-    viewed = {position: item for position, stored in enumerate(source.items) if (item := item_of(stored)) is not None}
-    changed = {position: item for position, item in viewed.items() if item is not source.items[position]}
-    view = source.selected(np.array([*viewed], dtype=np.intp))
-    return view.with_items([*changed.values()], source.vectors[[*changed]]) if changed else view
+    pairs = [(stored, shown.of(stored)) for stored in source.items]
+    positions = [position for position, (_, item) in enumerate(pairs) if item is not None]
+    changed = [position for position in positions if pairs[position][0] is not pairs[position][1]]
+    view = source.selected(np.array(positions, dtype=np.intp))
+    return view.with_items([pairs[position][1] for position in changed], source.vectors[changed]) if changed else view
+
+
+def _view_with(
+    index: ScopeIndex, kind: Kind[Any], items: Sequence[Any], vectors: Vectors
+) -> tuple[tuple[datetime | None, Branches], ScopeIndex] | None:
+    """Return the view last made of an index with what of further items it shows; None where others may move in it."""
+    if index.view is None:
+        return None
+    key, view = index.view
+    shown = _Shown(*key, index.events, view.turns, bool)
+    rest = {item.record_id: shown.rests(item) for item in items if kind is RECORDS}
+    shown = replace(shown, known=lambda record_id: rest.get(record_id, record_id in view.records))
+    rows: dict[int, Any] = {}
+    for row, item in enumerate(items):
+        item_id, after = kind.id_of(item), shown.of(item)
+        before, was = index.of_kind(kind).get(item_id), view.of_kind(kind).get(item_id)
+        if before and (was is None, was == before) != (after is None, after is item):
+            return None
+        rows |= {row: after} if after is not None else {}
+    moved_on = view.of_kind(kind).with_items([*rows.values()], vectors[[*rows]])
+    return key, view.with_parts(**{kind.name: moved_on})
 
 
 def _is_by(said: datetime | None, moment: datetime | None) -> bool:
     return said is None or moment is None or said <= moment
 
 
-def _rests_on(record: Record, turns: Mapping[str, Turn]) -> bool:
+def _rests_on(record: Record, turns: KindIndex[Turn]) -> bool:
     """Return whether a record rests on these turns: on each that it cites, or on some that say all of its words."""
-    held = [turns[turn_id] for turn_id in record.source_turn_ids if turn_id in turns]
+    held = [turn_id for turn_id in record.source_turn_ids if turn_id in turns]
     if len(held) == len(record.source_turn_ids) or not held:
         return bool(held) or not record.source_turn_ids
-    return set(content_stems(record.content)) <= {stem for turn in held for stem in content_stems(turn.indexed_text)}
+    said = (turns.items[turns.position(turn_id)].indexed_text for turn_id in held)
+    return set(content_stems(record.content)) <= {stem for text in said for stem in content_stems(text)}
 
 
-def _event_of(event: Event, turns: Collection[str]) -> Event | None:
+def _event_of(event: Event, turns: KindIndex[Turn]) -> Event | None:
     """Return an event with those of its turns; without a title where that may tell of the others."""
     said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
     if not said or len(said) == len(event.turn_ids):
@@ -282,10 +331,10 @@ def _event_of(event: Event, turns: Collection[str]) -> Event | None:
     return event.model_copy(update={"turn_ids": said, "summary": "", "topics": [], "keywords": [], "status": "open"})
 
 
-def _record_as_of(record: Record, known: Collection[str], moment: datetime | None) -> Record | None:
-    if record.record_id not in known:
+def _record_as_of(record: Record, known: Callable[[str], bool], moment: datetime | None) -> Record | None:
+    if not known(record.record_id):
         return None
-    superseded_later = record.superseded_by is not None and record.superseded_by not in known
+    superseded_later = record.superseded_by is not None and not known(record.superseded_by)
     was_valid = record.valid_to is not None and moment is not None and record.valid_to > moment
     still_valid = record.status == "superseded" and was_valid
     if record.status in ("merged", "superseded") and (superseded_later or still_valid):

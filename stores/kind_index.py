@@ -264,7 +264,7 @@ class KindIndex(Generic[T]):
             for label, column in dict(self.columns).items()
         }
         after.names, after.saved_columns, after._lock = self.names, self.saved_columns, self._lock
-        if self._selection and not added:
+        if self._selection:
             after._selection = self._selection._replace(replaced=self._selection.replaced | replaced.keys())
         return after
 
@@ -311,7 +311,8 @@ class KindIndex(Generic[T]):
             if column is None and self._selection and given != ELSEWHERE:
                 whole, positions, replaced = self._selection
                 held = whole._derived(label, derive, empty, given)
-                column = Column(held if positions is None else held.selected(positions), given, replaced)
+                held = held if positions is None else held.selected(positions)
+                column = Column(held, given, frozenset(at for at in replaced if at < len(held)))
             if column is None or column.given != given:
                 column = Column(empty(), given)
             values: Any = column.values
