@@ -10,10 +10,10 @@ that say something in its scope, and what is behind the nearest of many. What is
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import nan
+from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.temporal.datetimes import epoch_seconds
+from langgraph_engram.stores.kind_index import ELSEWHERE
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
 from langgraph_engram.text.words import content_stems, words
 
@@ -83,6 +83,13 @@ class ComparisonSet:
             encoded,
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
         )
+
+    def marks(
+        self, label: str, holds: Callable[[Record], bool], given: frozenset[str] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return whether something holds of each record, of shape (n,); of the scope's it is a column."""
+        new = np.array([holds(record) for record in self.records[len(self.scope) :]], dtype=np.bool_)
+        return np.concatenate([self.scope.column(label, holds, np.bool_, given), new])
 
     @cached_property
     def keyword_counts(self) -> Positions:
@@ -157,7 +164,6 @@ class InformativeStems:
     stored: BM25Index
     new: Sequence[Record]
     names: Collection[str]
-    _known: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -169,106 +175,9 @@ class InformativeStems:
 
     def of(self, record: Record) -> frozenset[str]:
         """Return the stems of a record's own words that say something."""
-        if (known := self._known.get(record.record_id)) is not None:
-            return known
         most = common_from(len(self.stored) + len(self.new))
         stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self._named
-        said = frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
-        return self._known.setdefault(record.record_id, said)
-
-
-@dataclass(frozen=True)
-class Triage:
-    """Rule out and count what of a run's near-duplicates needs no decision."""
-
-    compared: ComparisonSet
-    index: ScopeIndex
-    new: Sequence[Record]
-    ruled_out: Counter[str] = field(default_factory=Counter)
-    """How many pairs were ruled out, by reason."""
-    _by_assistant: dict[str, bool] = field(default_factory=dict)
-
-    def nearest(self, near: NearDuplicates) -> list[int]:
-        """Return the places of the nearest to decide on, at most `MAX_PARTNERS`; of equals the latest first."""
-        left = np.lexsort((-near.others, -near.cosines))
-        for reason, is_out in self._apart(near):
-            self.ruled_out[reason] += int(is_out[left].sum())
-            left = left[~is_out[left]]
-        chosen: list[int] = []
-        for looked_at, place in enumerate(left.tolist()):
-            if len(chosen) == MAX_PARTNERS:
-                self.ruled_out[BEHIND_OTHERS] += len(left) - looked_at
-                break
-            older, newer = self.compared.records[near.others[place]], self.compared.records[near.position]
-            if reason := self._reason(older, newer):
-                self.ruled_out[reason] += 1
-            elif self.is_open(near, place):
-                chosen.append(place)
-        return chosen
-
-    def is_open(self, near: NearDuplicates, place: int) -> bool:
-        """Return whether the audit trail says nothing of a pair, undone or not; what is decided is counted."""
-        older, newer = self.compared.records[near.others[place]], self.compared.records[near.position]
-        is_decided = older.record_id in self._decided.get(newer.record_id, ())
-        self.ruled_out[DECIDED] += is_decided
-        return not is_decided
-
-    @cached_property
-    def _decided(self) -> dict[str, set[str]]:
-        """Return the ids that each new record was decided on with."""
-        decided: dict[str, set[str]] = {record.record_id: set() for record in self.new}
-        for decision in self.index.decisions.values():
-            for record_id in decided.keys() & decision.pair:
-                decided[record_id].update(decision.pair)
-        return decided
-
-    @cached_property
-    def _informative(self) -> InformativeStems:
-        return InformativeStems(self.index.records.lexical, self.new, self.index.turns.speakers)
-
-    @cached_property
-    def _speakers(self) -> NDArray[np.intp]:
-        """Return a number for each record compared, the same for records of one speaker."""
-        stored, names = self.compared.scope.speaker, dict(self.compared.scope.names["speaker"])
-        return np.append(stored, [names.setdefault(record.speaker, len(names)) for record in self.new]).astype(np.intp)
-
-    @cached_property
-    def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return when each record compared began and ended, as `span_of` does."""
-        stored = self.compared.scope.column("span", span_of, np.float64)
-        starts, ends = np.append(stored, [*map(span_of, self.new)]).reshape(-1, 2).T
-        return starts, ends
-
-    def _apart(self, near: NearDuplicates) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield a reason, and to which of the earlier records it applies, for what columns tell."""
-        newer, (position, others, _) = self.compared.records[near.position], near
-        slot, (starts, ends) = slot_in(newer), self._times
-        is_free = ~self.compared.slots.contains(others, [slot.key if slot else ""])[:, 0]
-        if not states_change(newer) and self._is_by_assistant(newer):
-            yield BY_ASSISTANT, np.array([self._is_by_assistant(self.compared.records[other]) for other in others])
-        yield TWO_TIMES, is_free & ((ends[others] < starts[position]) | (ends[position] < starts[others]))
-        if not states_change(newer) or speaks_of_self(own_words(newer.content, newer.speaker)):
-            yield TWO_SPEAKERS, is_free & (self._speakers[others] != self._speakers[position])
-
-    def _is_by_assistant(self, record: Record) -> bool:
-        """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
-        if record.record_id not in self._by_assistant:
-            turn = self.index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
-            self._by_assistant[record.record_id] = turn is not None and turn.role == "assistant"
-        return self._by_assistant[record.record_id]
-
-    def _reason(self, older: Record, newer: Record) -> str:
-        """Return why two records are two things, for what columns do not tell; empty where to decide."""
-        if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
-            return ONE_TURN
-        if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
-            return ""
-        if older.speaker != newer.speaker and speaks_of_self(own_words(older.content, older.speaker)):
-            return TWO_SPEAKERS
-        if states_change(newer) or (wish_in(older) and wish_in(older) == wish_in(newer)):
-            return ""
-        shared = self._informative.of(older) & self._informative.of(newer)
-        return "" if len(shared) >= MIN_SHARED_WORDS else LITTLE_SHARED
+        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
 
 
 @dataclass(frozen=True)
@@ -288,20 +197,18 @@ class PairFinder:
         encoded = self.store.encoder.encode([record.indexed_text for record in new])
         compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
         of_new = np.flatnonzero(compared.comparable[len(index.records) :]) + len(index.records)
-        triage = Triage(compared, index, new)
-        pairs: list[Pair] = []
-        looked_at = alike = 0
-        for position in of_new.tolist():
-            near, count = self.alike(compared, position)
-            pairs += _pairs(compared, near, self.chosen(triage, near)) if near.others.size else ()
-            looked_at, alike = looked_at + count, alike + len(near.others)
+        found = [self.alike(compared, position) for position in of_new.tolist()]
+        near, ruled_out = self.triage([near for near, _ in found if near.others.size], compared, index)
+        pairs = [pair for match in near for pair in _pairs(compared, match)]
+        undecided = _undecided(pairs, index)
+        ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
             possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
-            compared=looked_at,
-            alike=alike,
-            ruled_out={reason: count for reason, count in triage.ruled_out.items() if count},
+            compared=sum(count for _, count in found),
+            alike=sum(len(near.others) for near, _ in found),
+            ruled_out={reason: count for reason, count in ruled_out.items() if count},
         )
-        return PairedRecords(pairs, counts, index.revision)
+        return PairedRecords(undecided, counts, index.revision)
 
     def narrowed(self, compared: ComparisonSet, index: ScopeIndex) -> ComparisonSet:
         """Leave out, of all active records and their keywords, what states nothing and what says nothing here."""
@@ -309,9 +216,7 @@ class PairFinder:
         names = {name.casefold() for name in speakers} | {part for name in speakers for part in words(name)}
         common = compared.terms.terms_in_more_than(common_from(len(compared.records)))
         ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
-        new = compared.records[len(index.records) :]
-        states = index.records.column("states_something", states_something, np.bool_)
-        may_change = np.concatenate([states, np.array(list(map(states_something, new)), dtype=np.bool_)])
+        may_change = compared.marks("states_something", states_something)
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
     def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
@@ -326,17 +231,37 @@ class PairFinder:
         passing = cosines >= least[others]
         return NearDuplicates(position, others[passing], cosines[passing]), len(others)
 
-    def chosen(self, triage: Triage, near: NearDuplicates) -> list[int]:
-        """Return the places of the near-duplicates to decide on."""
-        return triage.nearest(near)
+    def triage(
+        self, found: Sequence[NearDuplicates], compared: ComparisonSet, index: ScopeIndex
+    ) -> tuple[list[NearDuplicates], Counter[str]]:
+        """Return the nearest to decide on of each new record, and how many pairs were ruled out for which reason."""
+        new = compared.records[len(index.records) :]
+        informative = InformativeStems(index.records.lexical, new, index.turns.speakers)
+        by_assistant = compared.marks("by_assistant", lambda record: _is_by_assistant(record, index), ELSEWHERE)
+        chosen: list[NearDuplicates] = []
+        ruled_out = Counter[str]()
+        for near in found:
+            newer = compared.records[near.position]
+            is_advice = by_assistant[near.others] & (by_assistant[near.position] and not states_change(newer))
+            ruled_out[BY_ASSISTANT] += int(is_advice.sum())
+            nearest = np.lexsort((-near.others, -near.cosines))  # of equals the latest first
+            kept: list[int] = []
+            for place in nearest[~is_advice[nearest]].tolist():
+                if reason := ruled_out_reason(compared.records[near.others[place]], newer, informative):
+                    ruled_out[reason] += 1
+                elif len(kept := [*kept, place]) == MAX_PARTNERS:
+                    break
+            chosen.append(NearDuplicates(near.position, near.others[kept], near.cosines[kept]))
+        left = sum(len(near.others) for near in found) - sum(len(near.others) for near in chosen)
+        ruled_out[BEHIND_OTHERS] = left - ruled_out.total()
+        return chosen, ruled_out
 
 
-def _pairs(compared: ComparisonSet, near: NearDuplicates, chosen: list[int]) -> Iterator[Pair]:
-    """Yield the pairs of a new record and near-duplicates at some places, each in the order in which it was said."""
-    others, new = near.others[chosen], compared.records[near.position]
-    shares = compared.jaccards(near.position, others)
-    for other, share, cosine in zip(others.tolist(), shares.tolist(), near.cosines[chosen].tolist(), strict=True):
-        older, newer = compared.records[other], new
+def _pairs(compared: ComparisonSet, near: NearDuplicates) -> Iterator[Pair]:
+    """Yield the pairs of a new record and its near-duplicates, each in the order in which it was said."""
+    shares = compared.jaccards(near.position, near.others).tolist()
+    for other, share, cosine in zip(near.others.tolist(), shares, near.cosines.tolist(), strict=True):
+        older, newer = compared.records[other], compared.records[near.position]
         if newer.mentioned_at and older.mentioned_at and newer.mentioned_at < older.mentioned_at:
             older, newer = newer, older
         yield Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=share, cosine=cosine)
@@ -348,6 +273,20 @@ def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
     old: NDArray[np.bool_] = records.active & ~records.is_chunk
     old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
     return old
+
+
+def _undecided(pairs: Sequence[Pair], index: ScopeIndex) -> list[Pair]:
+    """Leave out what the audit trail says was decided on, undone or not."""
+    ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
+    trail = [decision.pair for decision in index.decisions.values() if pairs and not ids.isdisjoint(decision.pair)]
+    decided = {frozenset(both) for members in trail for both in combinations(members, 2)}
+    return [pair for pair in pairs if frozenset((pair.older_id, pair.newer_id)) not in decided]
+
+
+def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
+    """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
+    turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
+    return turn is not None and turn.role == "assistant"
 
 
 def _keyword_terms(record: Record) -> list[str]:
@@ -368,6 +307,24 @@ def wish_in(record: Record) -> str:
     return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
+def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
+    """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
+    if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
+        return ONE_TURN
+    if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
+        return ""
+    if are_apart_in_time(older, newer):
+        return TWO_TIMES
+    first, second = (own_words(record.content, record.speaker) for record in (older, newer))
+    changes = states_change(newer)
+    if older.speaker != newer.speaker and (not changes or speaks_of_self(first) or speaks_of_self(second)):
+        return TWO_SPEAKERS
+    if wish_in(older) and wish_in(older) == wish_in(newer):
+        return ""
+    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
+    return "" if shares_enough else LITTLE_SHARED
+
+
 def common_from(records: int) -> float:
     """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
     return max(float(COMMON_FLOOR), COMMON_SHARE * records)
@@ -375,11 +332,8 @@ def common_from(records: int) -> float:
 
 def are_apart_in_time(first: Record, second: Record) -> bool:
     """Return whether two records are episodes at known times that do not meet: two events, however alike."""
-    (start, end), (other_start, other_end) = span_of(first), span_of(second)
-    return end < other_start or other_end < start
-
-
-def span_of(record: Record) -> tuple[float, float]:
-    """Return when an episode began and ended, in seconds since 1970; nan for what is unknown, and for what is none."""
-    is_known = record.memory_type == "episodic" and record.event_start and record.event_end
-    return (epoch_seconds(record.event_start, nan), epoch_seconds(record.event_end, nan)) if is_known else (nan, nan)
+    if not (first.memory_type == second.memory_type == "episodic"):
+        return False
+    if not (first.event_start and first.event_end and second.event_start and second.event_end):
+        return False
+    return first.event_end < second.event_start or second.event_end < first.event_start

@@ -1,11 +1,12 @@
 """What DimMem (arXiv 2605.15759) alone needs: windows, records by dimensions, pairs one by one, routes one by one."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicates, PairFinder, Triage
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicates, PairFinder
 from langgraph_engram.consolidation.resolution import NO_VERDICT, ClusterBatch, ClusterResolver, Resolution, clusters_of
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
@@ -132,9 +133,12 @@ class EveryPairFinder(PairFinder):
         passing = cosines >= self.settings.cosine
         return NearDuplicates(position, near[passing], cosines[passing]), len(near)
 
-    def chosen(self, triage: Triage, near: NearDuplicates) -> list[int]:
-        """Return all that were not decided before."""
-        return [place for place in range(len(near.others)) if triage.is_open(near, place)]
+    def triage(
+        self, found: Sequence[NearDuplicates], compared: ComparisonSet, index: ScopeIndex
+    ) -> tuple[list[NearDuplicates], Counter[str]]:
+        """Return all of them."""
+        del compared, index
+        return [*found], Counter()
 
 
 class PairResolver(ClusterResolver):
