@@ -7,12 +7,12 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from math import nan
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ MAX_SCOPES = 64
 MAX_EARLIER = 4
 """Versions before the present one of a scope that are kept for runs that began on them; versions share arrays."""
 K = TypeVar("K", bound=KindIndex[Any])
+View: TypeAlias = "tuple[tuple[datetime | None, Branches], ScopeIndex]"
 
 
 class TurnIndex(KindIndex[Turn]):
@@ -175,7 +176,7 @@ class ScopeIndex:
         """Identifies the commits that this index has seen."""
         self.derived: dict[str, Any] = {}
         """What was computed of this version, by name."""
-        self.view: tuple[tuple[datetime | None, Branches], ScopeIndex] | None = None
+        self.view: View | None = None
         """What `as_of` made last, and of what."""
 
     @property
@@ -211,7 +212,7 @@ class ScopeIndex:
         if vectors is None:
             return self.with_unsearched(kind, items)
         after = self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
-        after.view = _view_with(self, kind, items, vectors)
+        after.view = _carried(self, kind, items, vectors)
         return after
 
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
@@ -230,84 +231,63 @@ class ScopeIndex:
     def with_parts(self, **parts: object) -> "ScopeIndex":
         """Return an index with another revision, or other items of a kind; this one stays as it is."""
         index = copy.copy(self)
-        is_searched = any(kind.name in parts for kind in SEARCHABLE)
-        index.view = (self.view and not is_searched and (self.view[0], self.view[1].with_parts(**parts))) or None
-        index.derived = {}
+        index.view, index.derived = None, {}
+        if self.view and parts.keys().isdisjoint(kind.name for kind in SEARCHABLE):
+            index.view = self.view[0], self.view[1].with_parts(**parts)
         vars(index).update(parts)
         return index
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a view of a scope shows of an item."""
-
-    moment: datetime | None
-    branches: Branches
-    events: KindIndex[Event]
-    """All of the scope."""
-    turns: KindIndex[Turn]
-    """Those of the view."""
-    known: Callable[[str], bool]
-    """Returns whether the view has a record of an id."""
-
-    def rests(self, record: Record) -> bool:
-        """Return whether a record was mentioned by then, and rests on turns of the view."""
-        return _is_by(record.mentioned_at, self.moment) and _rests_on(record, self.turns)
-
-    def of(self, item: Any) -> Any:
-        """Return an item as the view has it: itself, or changed; None where it is no part of it."""
-        match item:
-            case Turn():
-                is_shown = _is_by(item.said_at, self.moment) and item.stands(self.moment, self.branches)
-            case Event():
-                return _event_of(item, self.turns)
-            case Record():
-                return _record_as_of(item, self.known, self.moment)
-            case Boundary():
-                event = self.events.get(item.to_event_id)
-                is_shown = event is not None and _event_of(event, self.turns) is event
-            case Synthesis():
-                is_shown = all(map(self.known, item.covered_record_ids))
-        return item if is_shown else None
-
-
 def _as_of(index: ScopeIndex, moment: datetime | None, branches: Branches) -> ScopeIndex:
-    shown = _Shown(moment, branches, index.events, index.turns, bool)
-    shown = replace(shown, turns=_viewed(index.turns, shown))
-    known = {record.record_id for record in index.records.items if shown.rests(record)}
-    shown = replace(shown, known=known.__contains__)
-    parts = {kind.name: _viewed(index.of_kind(kind), shown) for kind in SEARCHABLE if kind is not TURNS}
-    return index.with_parts(turns=shown.turns, **parts)
+    at = moment, branches
+    turns = _viewed(index.turns, _shown(at, index.events, index.turns, bool)[TURNS.name])
+    rest = (r.record_id for r in index.records.items if _is_by(r.mentioned_at, moment) and _rests_on(r, turns))
+    shown = _shown(at, index.events, turns, {*rest}.__contains__)
+    parts = {kind.name: _viewed(index.of_kind(kind), shown[kind.name]) for kind in SEARCHABLE if kind is not TURNS}
+    return index.with_parts(turns=turns, **parts)
 
 
-def _viewed(source: K, shown: _Shown) -> K:
+def _shown(
+    at: tuple[datetime | None, Branches], events: KindIndex[Event], turns: KindIndex[Turn], known: Callable[[str], bool]
+) -> dict[str, Callable[[Any], Any]]:
+    """Return by kind what a view of these turns and known records has of an item: itself, or changed, or None."""
+
+    def is_whole(event: Event | None) -> bool:
+        return event is not None and _event_of(event, turns) is event
+
+    return {
+        TURNS.name: lambda turn: turn if _is_by(turn.said_at, at[0]) and turn.stands(*at) else None,
+        EVENTS.name: lambda event: _event_of(event, turns),
+        BOUNDARIES.name: lambda found: found if is_whole(events.get(found.to_event_id)) else None,
+        RECORDS.name: lambda record: _record_as_of(record, known, at[0]),
+        SYNTHESES.name: lambda synthesis: synthesis if all(map(known, synthesis.covered_record_ids)) else None,
+    }
+
+
+def _viewed(source: K, item_of: Callable[[Any], Any]) -> K:
     """Return the items of a kind that a view has, as they are in it, with the vectors that they have."""
-    pairs = [(stored, shown.of(stored)) for stored in source.items]
-    positions = [position for position, (_, item) in enumerate(pairs) if item is not None]
-    changed = [position for position in positions if pairs[position][0] is not pairs[position][1]]
-    view = source.selected(np.array(positions, dtype=np.intp))
-    return view.with_items([pairs[position][1] for position in changed], source.vectors[changed]) if changed else view
+    viewed = {at: (stored, item) for at, stored in enumerate(source.items) if (item := item_of(stored)) is not None}
+    changed = {position: item for position, (stored, item) in viewed.items() if item is not stored}
+    view = source.selected(np.array([*viewed], dtype=np.intp))
+    return view.with_items([*changed.values()], source.vectors[[*changed]]) if changed else view
 
 
-def _view_with(
-    index: ScopeIndex, kind: Kind[Any], items: Sequence[Any], vectors: Vectors
-) -> tuple[tuple[datetime | None, Branches], ScopeIndex] | None:
-    """Return the view last made of an index with what of further items it shows; None where others may move in it."""
+def _carried(index: ScopeIndex, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "View | None":
+    """Return the view last made of an index with what of further items it has; None where others may move in it."""
     if index.view is None:
         return None
-    key, view = index.view
-    shown = _Shown(*key, index.events, view.turns, bool)
-    rest = {item.record_id: shown.rests(item) for item in items if kind is RECORDS}
-    shown = replace(shown, known=lambda record_id: rest.get(record_id, record_id in view.records))
+    at, view = index.view
+    of_kind, in_view = index.of_kind(kind), view.of_kind(kind)
+    rest = {r.record_id: _is_by(r.mentioned_at, at[0]) and _rests_on(r, view.turns) for r in items if kind is RECORDS}
+    shown = _shown(at, index.events, view.turns, lambda record_id: rest.get(record_id, record_id in view.records))
     rows: dict[int, Any] = {}
     for row, item in enumerate(items):
-        item_id, after = kind.id_of(item), shown.of(item)
-        before, was = index.of_kind(kind).get(item_id), view.of_kind(kind).get(item_id)
+        before, was = (held.get(kind.id_of(item)) for held in (of_kind, in_view))
+        after = shown[kind.name](item)
         if before and (was is None, was == before) != (after is None, after is item):
             return None
-        rows |= {row: after} if after is not None else {}
-    moved_on = view.of_kind(kind).with_items([*rows.values()], vectors[[*rows]])
-    return key, view.with_parts(**{kind.name: moved_on})
+        rows |= {row: after} if after else {}
+    return at, view.with_parts(**{kind.name: in_view.with_items([*rows.values()], vectors[[*rows]])})
 
 
 def _is_by(said: datetime | None, moment: datetime | None) -> bool:

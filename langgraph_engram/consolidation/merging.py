@@ -172,15 +172,14 @@ def without_conflicts(record: Record, others: Collection[str]) -> Record:
 def decided(
     run_id: str, group: Sequence[Record], action: Action, reason: str, result_id: str | None, pairs: Sequence[Pair] = ()
 ) -> Decision:
-    """Return a decision of a run on some records, with the least likeness of the pairs among them."""
+    """Return a decision of a run on some records, with the least likeness of `pairs`, those among them."""
     ids = [record.record_id for record in group]
-    inside = [pair for pair in pairs if pair.older_id in ids and pair.newer_id in ids]
     return Decision(
         decision_id=make_id("decision", run_id, *sorted(ids)),
         run_id=run_id,
         pair=ids,
-        jaccard=min((pair.jaccard for pair in inside), default=0.0),
-        cosine=min((pair.cosine for pair in inside), default=0.0),
+        jaccard=min((pair.jaccard for pair in pairs), default=0.0),
+        cosine=min((pair.cosine for pair in pairs), default=0.0),
         action=action,
         reason=reason,
         result_id=result_id,

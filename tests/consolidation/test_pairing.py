@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.consolidation.pairing import (
+    BEHIND_OTHERS,
     BY_ASSISTANT,
     DECIDED,
     LITTLE_SHARED,
+    MAX_PARTNERS,
     ONE_TURN,
     TWO_SPEAKERS,
     TWO_TIMES,
@@ -254,6 +256,15 @@ def test_advice_is_no_fact_that_changes(keep, record, turn, find_pairs):
 
     assert (again[0], again[1].ruled_out) == ([], {BY_ASSISTANT: 1})
     assert user[0] == [("r0", "r2")]
+
+
+def test_of_many_alike_the_nearest_are_decided_on(keep, record, find_pairs):
+    """Forty budgets of one day are forty values of one slot: a further one is no rival of all; none goes uncounted."""
+    keep(records=[record(seq, f"Ana: Our budget is {seq + 100} euros.", speaker="Ana") for seq in range(40)])
+
+    pairs, counts = find_pairs(record(40, "Ana: Our budget is 90 euros.", speaker="Ana"))
+
+    assert (len(pairs), counts.alike, counts.ruled_out) == (MAX_PARTNERS, 40, {BEHIND_OTHERS: 40 - MAX_PARTNERS})
 
 
 class Slant:
