@@ -211,9 +211,8 @@ class ScopeIndex:
         """Return an index with items added or replaced, whether they are searched or not; this one stays as it is."""
         if vectors is None:
             return self.with_unsearched(kind, items)
-        after = self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
-        after.view = _carried(self, kind, items, vectors)
-        return after
+        after = self.of_kind(kind).with_items(items, vectors)
+        return self.with_parts(**{kind.name: after}, view=_carried(self, kind, items, vectors))
 
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
@@ -241,8 +240,8 @@ class ScopeIndex:
 def _as_of(index: ScopeIndex, moment: datetime | None, branches: Branches) -> ScopeIndex:
     at = moment, branches
     turns = _viewed(index.turns, _shown(at, index.events, index.turns, bool)[TURNS.name])
-    rest = (r.record_id for r in index.records.items if _is_by(r.mentioned_at, moment) and _rests_on(r, turns))
-    shown = _shown(at, index.events, turns, {*rest}.__contains__)
+    known = {record.record_id for record in index.records.items if _is_known(record, moment, turns)}
+    shown = _shown(at, index.events, turns, known.__contains__)
     parts = {kind.name: _viewed(index.of_kind(kind), shown[kind.name]) for kind in SEARCHABLE if kind is not TURNS}
     return index.with_parts(turns=turns, **parts)
 
@@ -278,8 +277,8 @@ def _carried(index: ScopeIndex, kind: Kind[Any], items: Sequence[Any], vectors: 
         return None
     at, view = index.view
     of_kind, in_view = index.of_kind(kind), view.of_kind(kind)
-    rest = {r.record_id: _is_by(r.mentioned_at, at[0]) and _rests_on(r, view.turns) for r in items if kind is RECORDS}
-    shown = _shown(at, index.events, view.turns, lambda record_id: rest.get(record_id, record_id in view.records))
+    known = {record.record_id: _is_known(record, at[0], view.turns) for record in items if kind is RECORDS}
+    shown = _shown(at, index.events, view.turns, lambda record_id: known.get(record_id, record_id in view.records))
     rows: dict[int, Any] = {}
     for row, item in enumerate(items):
         before, was = (held.get(kind.id_of(item)) for held in (of_kind, in_view))
@@ -294,13 +293,15 @@ def _is_by(said: datetime | None, moment: datetime | None) -> bool:
     return said is None or moment is None or said <= moment
 
 
-def _rests_on(record: Record, turns: KindIndex[Turn]) -> bool:
-    """Return whether a record rests on these turns: on each that it cites, or on some that say all of its words."""
-    held = [turn_id for turn_id in record.source_turn_ids if turn_id in turns]
+def _is_known(record: Record, moment: datetime | None, turns: KindIndex[Turn]) -> bool:
+    """Return whether a record was made by then and rests on these turns: on each cited, or some that say all of it."""
+    held = [turns.position(turn_id) for turn_id in record.source_turn_ids if turn_id in turns]
+    if not _is_by(record.mentioned_at, moment):
+        return False
     if len(held) == len(record.source_turn_ids) or not held:
         return bool(held) or not record.source_turn_ids
-    said = (turns.items[turns.position(turn_id)].indexed_text for turn_id in held)
-    return set(content_stems(record.content)) <= {stem for text in said for stem in content_stems(text)}
+    said = {stem for turn in turns.items.at(held) for stem in content_stems(turn.indexed_text)}
+    return said.issuperset(content_stems(record.content))
 
 
 def _event_of(event: Event, turns: KindIndex[Turn]) -> Event | None:

@@ -10,7 +10,7 @@ that say something in its scope, and what is behind the nearest of many. What is
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -61,9 +61,7 @@ class ComparisonSet:
     terms: BM25Index
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index
-    """The terms of a record are the slot that it sets, if it sets one, and the slot with the value."""
-    wishes: BM25Index
-    """The term of a record is the kind of wish that it is, if it is one."""
+    """The terms of a record are the slot that it sets, if it sets one, this with its value, and the wish that it is."""
     new: Vectors
     """Vectors of the new records, of shape (new, d)."""
     comparable: NDArray[np.bool_]
@@ -79,7 +77,6 @@ class ComparisonSet:
             records.items.extended(new),
             records.terms("keyword_terms", _keyword_terms).extended(map(_keyword_terms, new)),
             records.terms("slot_terms", _slot_terms).extended(map(_slot_terms, new)),
-            records.terms("wish_terms", _wish_terms).extended(map(_wish_terms, new)),
             encoded,
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
         )
@@ -125,9 +122,9 @@ class ComparisonSet:
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        slot, setting = _slot_terms(self.records[position]) or ("", "")
-        holders = self.earlier(self.slots, slot, position)
-        return holders[~self.slots.contains(holders, [setting])[:, 0]]
+        slot = slot_in(self.records[position])
+        holders = self.earlier(self.slots, slot.key if slot else "", position)
+        return holders[~self.slots.contains(holders, [f"{slot.key} = {slot.value}" if slot else ""])[:, 0]]
 
     def earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
@@ -155,29 +152,6 @@ class PairedRecords:
     counts: FilterCounts = field(default_factory=FilterCounts)
     revision: str | None = None
     """The revision of the scope that was looked at; None where there was nothing to look for."""
-
-
-@dataclass(frozen=True)
-class InformativeStems:
-    """Which stems say something in a scope: those that few of its records hold, names of speakers aside."""
-
-    stored: BM25Index
-    new: Sequence[Record]
-    names: Collection[str]
-
-    @cached_property
-    def _named(self) -> frozenset[str]:
-        return frozenset(content_stems(" ".join(self.names)))
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        return Counter(stem for record in self.new for stem in set(content_stems(record.content)))
-
-    def of(self, record: Record) -> frozenset[str]:
-        """Return the stems of a record's own words that say something."""
-        most = common_from(len(self.stored) + len(self.new))
-        stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self._named
-        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
 
 
 @dataclass(frozen=True)
@@ -223,7 +197,7 @@ class PairFinder:
         """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
         least = np.full(position, np.inf, dtype=np.float32)
         least[compared.with_shared_keywords(position, self.settings.jaccard)] = self.settings.cosine
-        wishes = compared.earlier(compared.wishes, wish_in(compared.records[position]), position)
+        wishes = compared.earlier(compared.slots, wish_in(compared.records[position]), position)
         least[wishes] = np.minimum(least[wishes], WISH_COSINE)
         least[compared.rivals(position)] = -np.inf
         others = np.flatnonzero(least < np.inf)
@@ -235,8 +209,7 @@ class PairFinder:
         self, found: Sequence[NearDuplicates], compared: ComparisonSet, index: ScopeIndex
     ) -> tuple[list[NearDuplicates], Counter[str]]:
         """Return the nearest to decide on of each new record, and how many pairs were ruled out for which reason."""
-        new = compared.records[len(index.records) :]
-        informative = InformativeStems(index.records.lexical, new, index.turns.speakers)
+        informative = _informative_stems(index, compared.records[len(index.records) :])
         by_assistant = compared.marks("by_assistant", lambda record: _is_by_assistant(record, index), ELSEWHERE)
         chosen: list[NearDuplicates] = []
         ruled_out = Counter[str]()
@@ -295,11 +268,8 @@ def _keyword_terms(record: Record) -> list[str]:
 
 
 def _slot_terms(record: Record) -> list[str]:
-    return [slot.key, f"{slot.key} = {slot.value}"] if (slot := slot_in(record)) else []
-
-
-def _wish_terms(record: Record) -> list[str]:
-    return [wish] if (wish := wish_in(record)) else []
+    slot = slot_in(record)
+    return [*([slot.key, f"{slot.key} = {slot.value}"] if slot else ()), *filter(None, [wish_in(record)])]
 
 
 def wish_in(record: Record) -> str:
@@ -307,7 +277,7 @@ def wish_in(record: Record) -> str:
     return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
-def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
+def ruled_out_reason(older: Record, newer: Record, informative: Set[str]) -> str:
     """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
         return ONE_TURN
@@ -321,8 +291,16 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
         return TWO_SPEAKERS
     if wish_in(older) and wish_in(older) == wish_in(newer):
         return ""
-    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
-    return "" if shares_enough else LITTLE_SHARED
+    shared = {*content_stems(first)} & {*content_stems(second)} & informative
+    return "" if changes or len(shared) >= MIN_SHARED_WORDS else LITTLE_SHARED
+
+
+def _informative_stems(index: ScopeIndex, new: Sequence[Record]) -> set[str]:
+    """Return which stems of new records say something: those that few of the scope hold, names of speakers aside."""
+    most, lexical = common_from(len(index.records) + len(new)), index.records.lexical
+    counts = Counter(stem for record in new for stem in set(content_stems(record.content)))
+    few = {stem for stem, count in counts.items() if lexical.document_frequency(stem) + count <= most}
+    return few.difference(content_stems(" ".join(index.turns.speakers)))
 
 
 def common_from(records: int) -> float:

@@ -14,7 +14,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.stores import index as of_scopes
 from langgraph_engram.stores.index import RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
-from tests.conftest import make_turn
+from tests.conftest import NOON, make_turn
 
 ENCODER = HashingEncoder(512)
 
@@ -116,7 +116,7 @@ def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
 def test_a_view_grows_with_what_is_added(turn, record, monkeypatch):
     """Beside a withdrawn turn a commit costs what it adds: no view is made of everything again."""
     unit = np.eye(2, dtype=np.float32)
-    index = ScopeIndex().with_items(TURNS, [turn(0), turn(1, withdrawn="removed")], unit)
+    index = ScopeIndex().with_items(TURNS, [turn(0), turn(1, withdrawn="removed", withdrawn_at=NOON)], unit)
     index.as_of(None)
     monkeypatch.delattr(of_scopes, "_as_of")
 
