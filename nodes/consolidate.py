@@ -40,7 +40,8 @@ class Consolidate:
             _require_checkpointer()
         results = self.model.ask_all([DecideUpdate(batch, self.resolver.rules) for batch in batches])
         asked = list(zip(batches, results, strict=True))
-        proposer = Proposer(state["run_id"], index, state["events"], state["pairs"], self.verify.enabled)
+        pairs = {frozenset((pair.older_id, pair.newer_id)): pair for pair in state["pairs"]}
+        proposer = Proposer(state["run_id"], index, state["events"], pairs, self.verify.enabled)
         answered = [(batch, result.answer) for batch, result in asked if result.answer is not None]
         failed = [(_new_turns(batch, own, index), result.failure.reason) for batch, result in asked if result.failure]
         return {

@@ -6,13 +6,13 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from math import nan
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ MAX_SCOPES = 64
 MAX_EARLIER = 4
 """Versions before the present one of a scope that are kept for runs that began on them; versions share arrays."""
 K = TypeVar("K", bound=KindIndex[Any])
+View: TypeAlias = "tuple[tuple[datetime | None, Branches], ScopeIndex]"
 
 
 class TurnIndex(KindIndex[Turn]):
@@ -175,7 +176,7 @@ class ScopeIndex:
         """Identifies the commits that this index has seen."""
         self.derived: dict[str, Any] = {}
         """What was computed of this version, by name."""
-        self.view: tuple[tuple[datetime | None, Branches], ScopeIndex] | None = None
+        self.view: View | None = None
         """What `as_of` made last, and of what."""
 
     @property
@@ -210,7 +211,8 @@ class ScopeIndex:
         """Return an index with items added or replaced, whether they are searched or not; this one stays as it is."""
         if vectors is None:
             return self.with_unsearched(kind, items)
-        return self.with_parts(**{kind.name: self.of_kind(kind).with_items(items, vectors)})
+        after = self.of_kind(kind).with_items(items, vectors)
+        return self.with_parts(**{kind.name: after}, view=_carried(self, kind, items, vectors))
 
     def as_of(self, moment: datetime | None, branches: Branches = "current") -> "ScopeIndex":
         """Return what the scope holds, or held at a moment, ready for search: what was said, and taken to be true then.
@@ -229,52 +231,80 @@ class ScopeIndex:
         """Return an index with another revision, or other items of a kind; this one stays as it is."""
         index = copy.copy(self)
         index.view, index.derived = None, {}
+        if self.view and parts.keys().isdisjoint(kind.name for kind in SEARCHABLE):
+            index.view = self.view[0], self.view[1].with_parts(**parts)
         vars(index).update(parts)
         return index
 
 
 def _as_of(index: ScopeIndex, moment: datetime | None, branches: Branches) -> ScopeIndex:
-    held = [turn for turn in index.turns.items if _is_by(turn.said_at, moment) and turn.stands(moment, branches)]
-    turns = {turn.turn_id: turn for turn in held}
-    known = {
-        record.record_id
-        for record in index.records.items
-        if _is_by(record.mentioned_at, moment) and _rests_on(record, turns)
+    at = moment, branches
+    turns = _viewed(index.turns, _shown(at, index.events, index.turns, bool)[TURNS.name])
+    known = {record.record_id for record in index.records.items if _is_known(record, moment, turns)}
+    shown = _shown(at, index.events, turns, known.__contains__)
+    parts = {kind.name: _viewed(index.of_kind(kind), shown[kind.name]) for kind in SEARCHABLE if kind is not TURNS}
+    return index.with_parts(turns=turns, **parts)
+
+
+def _shown(
+    at: tuple[datetime | None, Branches], events: KindIndex[Event], turns: KindIndex[Turn], known: Callable[[str], bool]
+) -> dict[str, Callable[[Any], Any]]:
+    """Return by kind what a view of these turns and known records has of an item: itself, or changed, or None."""
+
+    def is_whole(event: Event | None) -> bool:
+        return event is not None and _event_of(event, turns) is event
+
+    return {
+        TURNS.name: lambda turn: turn if _is_by(turn.said_at, at[0]) and turn.stands(*at) else None,
+        EVENTS.name: lambda event: _event_of(event, turns),
+        BOUNDARIES.name: lambda found: found if is_whole(events.get(found.to_event_id)) else None,
+        RECORDS.name: lambda record: _record_as_of(record, known, at[0]),
+        SYNTHESES.name: lambda synthesis: synthesis if all(map(known, synthesis.covered_record_ids)) else None,
     }
-    whole = {event.event_id for event in index.events.items if turns.keys() >= {*event.turn_ids}}
-    parts: dict[str, object] = {
-        TURNS.name: _viewed(index.turns, lambda turn: turn if turn.turn_id in turns else None),
-        EVENTS.name: _viewed(index.events, lambda event: _event_of(event, turns)),
-        BOUNDARIES.name: _viewed(index.boundaries, lambda found: found if found.to_event_id in whole else None),
-        RECORDS.name: _viewed(index.records, lambda record: _record_as_of(record, known, moment)),
-        SYNTHESES.name: _viewed(
-            index.syntheses, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
-        ),
-    }
-    return index.with_parts(**parts)
 
 
 def _viewed(source: K, item_of: Callable[[Any], Any]) -> K:
     """Return the items of a kind that a view has, as they are in it, with the vectors that they have."""
-    viewed = {position: item for position, stored in enumerate(source.items) if (item := item_of(stored)) is not None}
-    changed = {position: item for position, item in viewed.items() if item is not source.items[position]}
+    viewed = {at: (stored, item) for at, stored in enumerate(source.items) if (item := item_of(stored)) is not None}
+    changed = {position: item for position, (stored, item) in viewed.items() if item is not stored}
     view = source.selected(np.array([*viewed], dtype=np.intp))
     return view.with_items([*changed.values()], source.vectors[[*changed]]) if changed else view
+
+
+def _carried(index: ScopeIndex, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "View | None":
+    """Return the view last made of an index with what of further items it has; None where others may move in it."""
+    if index.view is None:
+        return None
+    at, view = index.view
+    of_kind, in_view = index.of_kind(kind), view.of_kind(kind)
+    known = {record.record_id: _is_known(record, at[0], view.turns) for record in items if kind is RECORDS}
+    shown = _shown(at, index.events, view.turns, lambda record_id: known.get(record_id, record_id in view.records))
+    rows: dict[int, Any] = {}
+    for row, item in enumerate(items):
+        before, was = (held.get(kind.id_of(item)) for held in (of_kind, in_view))
+        after = shown[kind.name](item)
+        if before and (was is None, was == before) != (after is None, after is item):
+            return None
+        rows |= {row: after} if after else {}
+    return at, view.with_parts(**{kind.name: in_view.with_items([*rows.values()], vectors[[*rows]])})
 
 
 def _is_by(said: datetime | None, moment: datetime | None) -> bool:
     return said is None or moment is None or said <= moment
 
 
-def _rests_on(record: Record, turns: Mapping[str, Turn]) -> bool:
-    """Return whether a record rests on these turns: on each that it cites, or on some that say all of its words."""
-    held = [turns[turn_id] for turn_id in record.source_turn_ids if turn_id in turns]
+def _is_known(record: Record, moment: datetime | None, turns: KindIndex[Turn]) -> bool:
+    """Return whether a record was made by then and rests on these turns: on each cited, or some that say all of it."""
+    held = [turns.position(turn_id) for turn_id in record.source_turn_ids if turn_id in turns]
+    if not _is_by(record.mentioned_at, moment):
+        return False
     if len(held) == len(record.source_turn_ids) or not held:
         return bool(held) or not record.source_turn_ids
-    return set(content_stems(record.content)) <= {stem for turn in held for stem in content_stems(turn.indexed_text)}
+    said = {stem for turn in turns.items.at(held) for stem in content_stems(turn.indexed_text)}
+    return said.issuperset(content_stems(record.content))
 
 
-def _event_of(event: Event, turns: Collection[str]) -> Event | None:
+def _event_of(event: Event, turns: KindIndex[Turn]) -> Event | None:
     """Return an event with those of its turns; without a title where that may tell of the others."""
     said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
     if not said or len(said) == len(event.turn_ids):
@@ -282,10 +312,10 @@ def _event_of(event: Event, turns: Collection[str]) -> Event | None:
     return event.model_copy(update={"turn_ids": said, "summary": "", "topics": [], "keywords": [], "status": "open"})
 
 
-def _record_as_of(record: Record, known: Collection[str], moment: datetime | None) -> Record | None:
-    if record.record_id not in known:
+def _record_as_of(record: Record, known: Callable[[str], bool], moment: datetime | None) -> Record | None:
+    if not known(record.record_id):
         return None
-    superseded_later = record.superseded_by is not None and record.superseded_by not in known
+    superseded_later = record.superseded_by is not None and not known(record.superseded_by)
     was_valid = record.valid_to is not None and moment is not None and record.valid_to > moment
     still_valid = record.status == "superseded" and was_valid
     if record.status in ("merged", "superseded") and (superseded_later or still_valid):

@@ -6,7 +6,6 @@ search loops over no memory in Python, and a commit costs what it adds (docs/dec
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import RLock
@@ -46,8 +45,7 @@ class Selection(NamedTuple):
     """Of which index another one is a part."""
 
     whole: "KindIndex[Any]"
-    positions: NDArray[np.intp] | None = None
-    """None for all."""
+    positions: NDArray[np.intp]
     replaced: frozenset[int] = frozenset()
     """The positions in the part of the items that it has otherwise."""
 
@@ -264,7 +262,7 @@ class KindIndex(Generic[T]):
             for label, column in dict(self.columns).items()
         }
         after.names, after.saved_columns, after._lock = self.names, self.saved_columns, self._lock
-        if self._selection and not added:
+        if self._selection:
             after._selection = self._selection._replace(replaced=self._selection.replaced | replaced.keys())
         return after
 
@@ -283,10 +281,6 @@ class KindIndex(Generic[T]):
 
         It takes its columns from those of this index as they are asked for, but for what is given `ELSEWHERE`.
         """
-        if len(positions) == len(self):
-            after = copy(self)
-            after.columns, after._selection = {}, Selection(self)
-            return after
         after, ids = type(self)(self.kind), self.ids()
         after.items = self.items.selected(positions.tolist())
         after._positions = {ids[position]: place for place, position in enumerate(positions.tolist())}
@@ -311,7 +305,8 @@ class KindIndex(Generic[T]):
             if column is None and self._selection and given != ELSEWHERE:
                 whole, positions, replaced = self._selection
                 held = whole._derived(label, derive, empty, given)
-                column = Column(held if positions is None else held.selected(positions), given, replaced)
+                own = frozenset(at for at in replaced if at < len(positions))
+                column = Column(held.selected(positions), given, own)
             if column is None or column.given != given:
                 column = Column(empty(), given)
             values: Any = column.values

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 8
+FORMAT = 9
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""

@@ -54,8 +54,8 @@ def apply_decisions(proposals: Sequence[Proposal], records: Sequence[Record], st
     made: list[Record] = []
     for proposal in holding:
         decision = proposal.decision
-        known = {record_id: _undone(stored.get(record_id), decision) for record_id in decision.pair} | own | changed
-        new, marked = _carry_out(proposal, {record_id: record for record_id, record in known.items() if record})
+        known = (changed.get(key) or own.get(key) or _undone(stored.get(key), decision) for key in decision.pair)
+        new, marked = _carry_out(proposal, {record.record_id: record for record in known if record})
         made += new
         changed |= {record.record_id: record for record in marked}
     others = [record for record_id, record in changed.items() if record_id not in own]
@@ -172,15 +172,14 @@ def without_conflicts(record: Record, others: Collection[str]) -> Record:
 def decided(
     run_id: str, group: Sequence[Record], action: Action, reason: str, result_id: str | None, pairs: Sequence[Pair] = ()
 ) -> Decision:
-    """Return a decision of a run on some records, with the least likeness of the pairs among them."""
+    """Return a decision of a run on some records, with the least likeness of `pairs`, those among them."""
     ids = [record.record_id for record in group]
-    inside = [pair for pair in pairs if pair.older_id in ids and pair.newer_id in ids]
     return Decision(
         decision_id=make_id("decision", run_id, *sorted(ids)),
         run_id=run_id,
         pair=ids,
-        jaccard=min((pair.jaccard for pair in inside), default=0.0),
-        cosine=min((pair.cosine for pair in inside), default=0.0),
+        jaccard=min((pair.jaccard for pair in pairs), default=0.0),
+        cosine=min((pair.cosine for pair in pairs), default=0.0),
         action=action,
         reason=reason,
         result_id=result_id,

@@ -5,15 +5,16 @@ different values are rivals, though they may share no word. Wishes of one kind a
 few, and a later one on the same matter takes the place of the earlier (docs/decisions/0011).
 
 Pairs that need no decision are ruled out, and counted: what is no statement, two sentences of one turn, what two people
-say, unless the later says that something has changed, two episodes at times that do not meet, and what shares few words
-that say something in its scope.
+say, unless the later says that something has changed, two episodes at times that do not meet, what shares few words
+that say something in its scope, and what is behind the nearest of many. What is done for each pair is done on arrays.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from itertools import combinations
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.stores.kind_index import ELSEWHERE
 from langgraph_engram.text.statements import own_words, slot_in, speaks_of_self, states_change, states_something
 from langgraph_engram.text.words import content_stems, words
 
@@ -37,12 +39,15 @@ ONE_TURN = "said in one turn"
 TWO_TIMES = "two times"
 TWO_SPEAKERS = "two speakers, and no change"
 LITTLE_SHARED = "little shared that says something"
+BEHIND_OTHERS = "behind the nearest of many"
 COMMON_SHARE = 0.01
 """Share of a scope's records from which a word that they hold is not informative."""
 COMMON_FLOOR = 10
 """Records of a scope that may hold an informative word, however small the scope."""
 MIN_SHARED_WORDS = 2
 """Informative words that the contents of a pair must share."""
+MAX_PARTNERS = 19
+"""Earlier records that a new one is paired with, the nearest: a cluster holds 8, and a record is linked to 19."""
 
 Positions = NDArray[np.intp]
 
@@ -51,15 +56,12 @@ Positions = NDArray[np.intp]
 class ComparisonSet:
     """What new records are compared with: the records of the scope, then the new ones, in one order."""
 
+    scope: RecordIndex
     records: Sequence[Record]
     terms: BM25Index
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index
-    """The term of a record is the slot that it sets, if it sets one."""
-    wishes: BM25Index
-    """The term of a record is the kind of wish that it is, if it is one."""
-    stored: Vectors
-    """Vectors of the scope's records, of shape (scope, d)."""
+    """The terms of a record are the slot that it sets, if it sets one, this with its value, and the wish that it is."""
     new: Vectors
     """Vectors of the new records, of shape (new, d)."""
     comparable: NDArray[np.bool_]
@@ -71,18 +73,20 @@ class ComparisonSet:
     def of(cls, records: RecordIndex, old: NDArray[np.bool_], new: Sequence[Record], encoded: Vectors) -> Self:
         """Return a scope's records, whose terms are read once, of which the `old` may be compared, and all new ones."""
         return cls(
+            records,
             records.items.extended(new),
             records.terms("keyword_terms", _keyword_terms).extended(map(_keyword_terms, new)),
             records.terms("slot_terms", _slot_terms).extended(map(_slot_terms, new)),
-            records.terms("wish_terms", _wish_terms).extended(map(_wish_terms, new)),
-            records.vectors,
             encoded,
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
         )
 
-    def keywords(self, position: int) -> frozenset[str]:
-        """Return the keyword terms of a record that say something."""
-        return frozenset(_keyword_terms(self.records[position])) - self.ignored
+    def marks(
+        self, label: str, holds: Callable[[Record], bool], given: frozenset[str] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return whether something holds of each record, of shape (n,); of the scope's it is a column."""
+        new = np.array([holds(record) for record in self.records[len(self.scope) :]], dtype=np.bool_)
+        return np.concatenate([self.scope.column(label, holds, np.bool_, given), new])
 
     @cached_property
     def keyword_counts(self) -> Positions:
@@ -94,65 +98,49 @@ class ComparisonSet:
 
     def cosines(self, position: int, others: Positions) -> NDArray[np.float32]:
         """Return the cosine of a new record with each of others, as an array of shape (others,)."""
-        first_new = len(self.stored)
+        first_new = len(self.scope)
         vector = self.new[position - first_new]
-        cosines = np.empty(len(others), dtype=np.float32)
-        old = others < first_new
-        if old.any():
-            cosines[old] = self.stored[others[old]] @ vector
-        cosines[~old] = self.new[others[~old] - first_new] @ vector
-        return cosines
+        old, new = np.split(others, np.searchsorted(others, [first_new]))
+        are_many = 8 * len(old) > first_new  # to copy their vectors would take longer than to multiply all
+        of_old = self.scope.cosine(vector)[old] if are_many else self.scope.cosine_of(old, vector)
+        return np.concatenate([of_old, np.vecdot(self.new[new - first_new], vector)])
+
+    def jaccards(self, position: int, others: Positions) -> NDArray[np.float64]:
+        """Return the share of the keywords that a record has in common with each of others (DimMem section 3.4).
+
+        Keywords that say nothing do not count. Shares are in [0, 1], and 0 where either has none.
+        """
+        own = self._own_keywords(position)
+        shared = self.terms.contains(others, own).sum(axis=1)
+        return np.asarray(shared / np.maximum(len(own) + self.keyword_counts[others] - shared, 1))
 
     def with_shared_keywords(self, position: int, least: float) -> Positions:
         """Return the positions of the earlier records of the same type whose keywords overlap enough, in order."""
-        own = self.keywords(position)
-        holders = [self.terms.positions(term) for term in own]
-        if not holders:
-            return np.empty(0, dtype=np.intp)
-        positions, shared = np.unique(np.concatenate(holders), return_counts=True)
-        shares = shared / (len(own) + self.keyword_counts[positions] - shared)
-        passing = (positions < position) & self.comparable[positions] & (shares >= least)
-        return np.asarray(positions[passing], dtype=np.intp)
+        found = [self.earlier(self.terms, term, position) for term in self._own_keywords(position)]
+        holders = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *found]))
+        return holders[self.jaccards(position, holders) >= least]
 
     def rivals(self, position: int) -> Positions:
         """Return the positions of the earlier records that set the new one's slot to another value, in order."""
-        own = slot_in(self.records[position])
-        if own is None:
-            return np.empty(0, dtype=np.intp)
-        holders = self.earlier(self.slots, own.key, position)
-        slots = (slot_in(self.records[holder]) for holder in holders.tolist())
-        return holders[[slot is not None and slot.value != own.value for slot in slots]]
-
-    def near_duplicates(self, position: int, others: Positions, cosines: NDArray[np.float32]) -> "list[NearDuplicate]":
-        """Return how much a new record resembles some earlier ones, with their cosines, in order."""
-        own, new = self.keywords(position), self.records[position]
-        return [
-            NearDuplicate(self.records[other], new, jaccard(own, self.keywords(other)), float(cosine))
-            for other, cosine in zip(others.tolist(), cosines, strict=True)
-        ]
+        slot = slot_in(self.records[position])
+        holders = self.earlier(self.slots, slot.key if slot else "", position)
+        return holders[~self.slots.contains(holders, [f"{slot.key} = {slot.value}" if slot else ""])[:, 0]]
 
     def earlier(self, index: BM25Index, term: str, position: int) -> Positions:
         """Return the positions of the comparable records before one that hold a term, in order."""
         holders = index.positions(term).astype(np.intp)
         return holders[(holders < position) & self.comparable[holders]]
 
+    def _own_keywords(self, position: int) -> list[str]:
+        return [term for term in _keyword_terms(self.records[position]) if term not in self.ignored]
 
-@dataclass(frozen=True)
-class NearDuplicate:
-    """An earlier record, a new one that resembles it, and how much."""
 
-    earlier: Record
-    new: Record
-    jaccard: float
-    cosine: float
+class NearDuplicates(NamedTuple):
+    """The earlier records that a new one resembles, by their positions, in order, and their cosines with it."""
 
-    @property
-    def pair(self) -> Pair:
-        """Return both in the order in which they were said."""
-        earlier, new = self.earlier, self.new
-        is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
-        older, newer = (new, earlier) if is_older else (earlier, new)
-        return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=self.jaccard, cosine=self.cosine)
+    position: int
+    others: Positions
+    cosines: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -164,29 +152,6 @@ class PairedRecords:
     counts: FilterCounts = field(default_factory=FilterCounts)
     revision: str | None = None
     """The revision of the scope that was looked at; None where there was nothing to look for."""
-
-
-@dataclass(frozen=True)
-class InformativeStems:
-    """Which stems say something in a scope: those that few of its records hold, names of speakers aside."""
-
-    stored: BM25Index
-    new: Sequence[Record]
-    names: Collection[str]
-
-    @cached_property
-    def _named(self) -> frozenset[str]:
-        return frozenset(content_stems(" ".join(self.names)))
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        return Counter(stem for record in self.new for stem in set(content_stems(record.content)))
-
-    def of(self, record: Record) -> frozenset[str]:
-        """Return the stems of a record's own words that say something."""
-        most = common_from(len(self.stored) + len(self.new))
-        stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self._named
-        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self._counts[stem] <= most)
 
 
 @dataclass(frozen=True)
@@ -207,14 +172,14 @@ class PairFinder:
         compared = self.narrowed(ComparisonSet.of(index.records, old, new, encoded), index)
         of_new = np.flatnonzero(compared.comparable[len(index.records) :]) + len(index.records)
         found = [self.alike(compared, position) for position in of_new.tolist()]
-        matches = [match for near, _ in found for match in near]
-        pairs, ruled_out = self.triage(matches, index, new)
+        near, ruled_out = self.triage([near for near, _ in found if near.others.size], compared, index)
+        pairs = [pair for match in near for pair in _pairs(compared, match)]
         undecided = _undecided(pairs, index)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
             possible=int(old.sum()) * len(new) + len(new) * (len(new) - 1) // 2,
             compared=sum(count for _, count in found),
-            alike=len(matches),
+            alike=sum(len(near.others) for near, _ in found),
             ruled_out={reason: count for reason, count in ruled_out.items() if count},
         )
         return PairedRecords(undecided, counts, index.revision)
@@ -225,43 +190,54 @@ class PairFinder:
         names = {name.casefold() for name in speakers} | {part for name in speakers for part in words(name)}
         common = compared.terms.terms_in_more_than(common_from(len(compared.records)))
         ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
-        new = compared.records[len(index.records) :]
-        states = index.records.column("states_something", states_something, np.bool_)
-        may_change = np.concatenate([states, np.array(list(map(states_something, new)), dtype=np.bool_)])
+        may_change = compared.marks("states_something", states_something)
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
-    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
         """Return the earlier records that a new one resembles or is a rival of, and how many vectors were compared."""
-        near = compared.with_shared_keywords(position, self.settings.jaccard)
-        rivals = compared.rivals(position)
-        wishes = compared.earlier(compared.wishes, wish_in(compared.records[position]), position)
-        others = np.union1d(np.union1d(near, rivals), wishes)
+        least = np.full(position, np.inf, dtype=np.float32)
+        least[compared.with_shared_keywords(position, self.settings.jaccard)] = self.settings.cosine
+        wishes = compared.earlier(compared.slots, wish_in(compared.records[position]), position)
+        least[wishes] = np.minimum(least[wishes], WISH_COSINE)
+        least[compared.rivals(position)] = -np.inf
+        others = np.flatnonzero(least < np.inf)
         cosines = compared.cosines(position, others)
-        passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
-        passing |= np.isin(others, wishes) & (cosines >= WISH_COSINE)
-        return compared.near_duplicates(position, others[passing], cosines[passing]), len(others)
+        passing = cosines >= least[others]
+        return NearDuplicates(position, others[passing], cosines[passing]), len(others)
 
     def triage(
-        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
-    ) -> tuple[list[Pair], Counter[str]]:
-        """Return the pairs to decide on, and how many were ruled out for which reason."""
-        informative = InformativeStems(index.records.lexical, new, index.turns.speakers)
-        pairs: list[Pair] = []
+        self, found: Sequence[NearDuplicates], compared: ComparisonSet, index: ScopeIndex
+    ) -> tuple[list[NearDuplicates], Counter[str]]:
+        """Return the nearest to decide on of each new record, and how many pairs were ruled out for which reason."""
+        informative = _informative_stems(index, compared.records[len(index.records) :])
+        by_assistant = compared.marks("by_assistant", lambda record: _is_by_assistant(record, index), ELSEWHERE)
+        chosen: list[NearDuplicates] = []
         ruled_out = Counter[str]()
-        for match in matches:
-            by_assistant = _is_by_assistant(match.earlier, index) and _is_by_assistant(match.new, index)
-            is_advice = by_assistant and not states_change(match.new)
-            reason = BY_ASSISTANT if is_advice else ruled_out_reason(match.earlier, match.new, informative)
-            if reason:
-                ruled_out[reason] += 1
-            else:
-                pairs.append(match.pair)
-        return pairs, ruled_out
+        for near in found:
+            newer = compared.records[near.position]
+            is_advice = by_assistant[near.others] & (by_assistant[near.position] and not states_change(newer))
+            ruled_out[BY_ASSISTANT] += int(is_advice.sum())
+            nearest = np.lexsort((-near.others, -near.cosines))  # of equals the latest first
+            kept: list[int] = []
+            for place in nearest[~is_advice[nearest]].tolist():
+                if reason := ruled_out_reason(compared.records[near.others[place]], newer, informative):
+                    ruled_out[reason] += 1
+                elif len(kept := [*kept, place]) == MAX_PARTNERS:
+                    break
+            chosen.append(NearDuplicates(near.position, near.others[kept], near.cosines[kept]))
+        left = sum(len(near.others) for near in found) - sum(len(near.others) for near in chosen)
+        ruled_out[BEHIND_OTHERS] = left - ruled_out.total()
+        return chosen, ruled_out
 
 
-def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return the share of common keywords, in [0, 1] (DimMem section 3.4); 0 when either has none."""
-    return len(first & second) / len(first | second) if first and second else 0.0
+def _pairs(compared: ComparisonSet, near: NearDuplicates) -> Iterator[Pair]:
+    """Yield the pairs of a new record and its near-duplicates, each in the order in which it was said."""
+    shares = compared.jaccards(near.position, near.others).tolist()
+    for other, share, cosine in zip(near.others.tolist(), shares, near.cosines.tolist(), strict=True):
+        older, newer = compared.records[other], compared.records[near.position]
+        if newer.mentioned_at and older.mentioned_at and newer.mentioned_at < older.mentioned_at:
+            older, newer = newer, older
+        yield Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=share, cosine=cosine)
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
@@ -275,9 +251,9 @@ def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
 def _undecided(pairs: Sequence[Pair], index: ScopeIndex) -> list[Pair]:
     """Leave out what the audit trail says was decided on, undone or not."""
     ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
-    decided = index.decisions.values() if pairs else ()
-    trail = [frozenset(decision.pair) for decision in decided if not ids.isdisjoint(decision.pair)]
-    return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= known for known in trail)]
+    trail = [decision.pair for decision in index.decisions.values() if pairs and not ids.isdisjoint(decision.pair)]
+    decided = {frozenset(both) for members in trail for both in combinations(members, 2)}
+    return [pair for pair in pairs if frozenset((pair.older_id, pair.newer_id)) not in decided]
 
 
 def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
@@ -292,11 +268,8 @@ def _keyword_terms(record: Record) -> list[str]:
 
 
 def _slot_terms(record: Record) -> list[str]:
-    return [slot.key] if (slot := slot_in(record)) else []
-
-
-def _wish_terms(record: Record) -> list[str]:
-    return [wish] if (wish := wish_in(record)) else []
+    slot = slot_in(record)
+    return [*([slot.key, f"{slot.key} = {slot.value}"] if slot else ()), *filter(None, [wish_in(record)])]
 
 
 def wish_in(record: Record) -> str:
@@ -304,7 +277,7 @@ def wish_in(record: Record) -> str:
     return record.lasting if record.lasting in ("instruction", "preference") else ""
 
 
-def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
+def ruled_out_reason(older: Record, newer: Record, informative: Set[str]) -> str:
     """Return the reason why a record and one that came later, or with it, are two things; empty where to decide."""
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
         return ONE_TURN
@@ -318,8 +291,16 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
         return TWO_SPEAKERS
     if wish_in(older) and wish_in(older) == wish_in(newer):
         return ""
-    shares_enough = changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS
-    return "" if shares_enough else LITTLE_SHARED
+    shared = {*content_stems(first)} & {*content_stems(second)} & informative
+    return "" if changes or len(shared) >= MIN_SHARED_WORDS else LITTLE_SHARED
+
+
+def _informative_stems(index: ScopeIndex, new: Sequence[Record]) -> set[str]:
+    """Return which stems of new records say something: those that few of the scope hold, names of speakers aside."""
+    most, lexical = common_from(len(index.records) + len(new)), index.records.lexical
+    counts = Counter(stem for record in new for stem in set(content_stems(record.content)))
+    few = {stem for stem, count in counts.items() if lexical.document_frequency(stem) + count <= most}
+    return few.difference(content_stems(" ".join(index.turns.speakers)))
 
 
 def common_from(records: int) -> float:

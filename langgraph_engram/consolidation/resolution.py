@@ -6,6 +6,7 @@ events or, where it is verified, says more or less than its sources is refused.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TypeAlias
 
 from langgraph_engram.consolidation.merging import decided, merged, objection_to_merge
@@ -129,7 +130,8 @@ class Proposer:
     run_id: str
     index: ScopeIndex
     events: Sequence[Event]
-    pairs: Sequence[Pair]
+    pairs: Mapping[frozenset[str], Pair]
+    """By the ids of both records."""
     verify: bool
     """Whether a merged text is verified against its sources and its parts."""
 
@@ -144,7 +146,9 @@ class Proposer:
                 result_id = made.record_id
         content = resolution.content if resolution.action == "MERGE" else ""
         members, reason = resolution.members, resolution.reason
-        decision = decided(self.run_id, members, resolution.action, reason, result_id, self.pairs)
+        both = combinations([member.record_id for member in members], 2)
+        pairs = [pair for ids in both if (pair := self.pairs.get(frozenset(ids)))]
+        decision = decided(self.run_id, members, resolution.action, reason, result_id, pairs)
         return Proposal(decision=decision, content=content)
 
     def _unsupported(self, made: Record) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicate, PairFinder
+from langgraph_engram.consolidation.pairing import ComparisonSet, NearDuplicates, PairFinder
 from langgraph_engram.consolidation.resolution import NO_VERDICT, ClusterBatch, ClusterResolver, Resolution, clusters_of
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.extraction.extractor import View
@@ -128,7 +128,7 @@ class EveryPairFinder(PairFinder):
         del index
         return compared
 
-    def alike(self, compared: ComparisonSet, position: int) -> tuple[list[NearDuplicate], int]:
+    def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
         """Return the earlier records that pass both thresholds, and how many vectors were compared."""
         if self.all_pairs:
             near = np.flatnonzero(compared.comparable[:position])
@@ -136,14 +136,14 @@ class EveryPairFinder(PairFinder):
             near = compared.with_shared_keywords(position, self.settings.jaccard)
         cosines = compared.cosines(position, near)
         passing = cosines >= self.settings.cosine
-        return compared.near_duplicates(position, near[passing], cosines[passing]), len(near)
+        return NearDuplicates(position, near[passing], cosines[passing]), len(near)
 
     def triage(
-        self, matches: Sequence[NearDuplicate], index: ScopeIndex, new: Sequence[Record]
-    ) -> tuple[list[Pair], Counter[str]]:
+        self, found: Sequence[NearDuplicates], compared: ComparisonSet, index: ScopeIndex
+    ) -> tuple[list[NearDuplicates], Counter[str]]:
         """Return all of them."""
-        del index, new
-        return [match.pair for match in matches], Counter()
+        del compared, index
+        return [*found], Counter()
 
 
 class PairResolver(ClusterResolver):

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.consolidation.pairing import (
+    BEHIND_OTHERS,
     BY_ASSISTANT,
     DECIDED,
     LITTLE_SHARED,
+    MAX_PARTNERS,
     ONE_TURN,
     TWO_SPEAKERS,
     TWO_TIMES,
     PairFinder,
-    jaccard,
 )
 from langgraph_engram.papers.dimmem import EveryPairFinder
 from langgraph_engram.schema import Decision, Record, Scope
@@ -26,17 +27,10 @@ from langgraph_engram.stores.folders import open_store
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
-WORDS = st.frozensets(st.sampled_from("abcdef"))
 
-
-@given(WORDS, WORDS)
-def test_jaccard_is_a_share(first, second):
-    """It lies in [0, 1], is the same both ways, and is 1 for equal sets alone; nothing shares nothing."""
-    share = jaccard(first, second)
-
-    assert 0 <= share <= 1
-    assert share == jaccard(second, first)
-    assert (share == 1) == (first == second and bool(first))
+def jaccard(first, second):
+    """DimMem section 3.4, on the sets themselves."""
+    return len(first & second) / len(first | second) if first and second else 0
 
 
 RECORDS = st.lists(
@@ -85,7 +79,7 @@ def test_pairs_are_those_of_all_against_all(compass, drawn, known):
 
     cosines = np.cos(np.subtract.outer(*[[0.5 * direction for *_, direction in drawn]] * 2))
     expected = {
-        frozenset((newer.record_id, older.record_id))
+        frozenset((newer.record_id, older.record_id)): jaccard(frozenset(newer.keywords), frozenset(older.keywords))
         for number, newer in enumerate(records)
         for position, older in enumerate(records[:number])
         if number >= known
@@ -93,7 +87,7 @@ def test_pairs_are_those_of_all_against_all(compass, drawn, known):
         and jaccard(frozenset(newer.keywords), frozenset(older.keywords)) >= 0.3
         and cosines[number, position] >= UpdateSettings().cosine
     }
-    assert {frozenset((pair.older_id, pair.newer_id)) for pair in found.pairs} == expected
+    assert {frozenset((pair.older_id, pair.newer_id)): pair.jaccard for pair in found.pairs} == expected
     assert len(found.pairs) == len(expected) == found.counts.alike
     assert len(expected) <= found.counts.compared <= found.counts.possible
 
@@ -262,6 +256,15 @@ def test_advice_is_no_fact_that_changes(keep, record, turn, find_pairs):
 
     assert (again[0], again[1].ruled_out) == ([], {BY_ASSISTANT: 1})
     assert user[0] == [("r0", "r2")]
+
+
+def test_of_many_alike_the_nearest_are_decided_on(keep, record, find_pairs):
+    """Forty budgets of one day are forty values of one slot: a further one is no rival of all; none goes uncounted."""
+    keep(records=[record(seq, f"Ana: Our budget is {seq + 100} euros.", speaker="Ana") for seq in range(40)])
+
+    pairs, counts = find_pairs(record(40, "Ana: Our budget is 90 euros.", speaker="Ana"))
+
+    assert (len(pairs), counts.alike, counts.ruled_out) == (MAX_PARTNERS, 40, {BEHIND_OTHERS: 40 - MAX_PARTNERS})
 
 
 class Slant:

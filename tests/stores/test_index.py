@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.stores import index as of_scopes
 from langgraph_engram.stores.index import RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.stores.kind_index import SESSION_GAP
-from tests.conftest import make_turn
+from tests.conftest import NOON, make_turn
 
 ENCODER = HashingEncoder(512)
 
@@ -110,6 +111,18 @@ def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
     assert [turn.seq for turn in index.session_turns("s1")] == [0, 1, 3]
     assert (index.session_turns("none"), index.session_events("s1")) == ([], [])
     assert (ScopeIndex().turns.speakers, ScopeIndex().turns.newest) == ([], None)
+
+
+def test_a_view_grows_with_what_is_added(turn, record, monkeypatch):
+    """Beside a withdrawn turn a commit costs what it adds: no view is made of everything again."""
+    unit = np.eye(2, dtype=np.float32)
+    index = ScopeIndex().with_items(TURNS, [turn(0), turn(1, withdrawn="removed", withdrawn_at=NOON)], unit)
+    index.as_of(None)
+    monkeypatch.delattr(of_scopes, "_as_of")
+
+    view = index.with_items(TURNS, [turn(2)], unit[:1]).with_items(RECORDS, [record(1), record(2)], unit).as_of(None)
+
+    assert (view.turns.ids(), view.records.ids()) == (["t0", "t2"], ["r2"])
 
 
 def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
