@@ -39,7 +39,7 @@ from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import score_routes, top_matching
 from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
-from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
+from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -297,7 +297,9 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
 def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
-        return format_record(index, candidate, _line_of)
+        return format_record(
+            index, candidate, lambda records: clipped(plain(join_contents(records)), LINE_CHARACTERS * len(records))
+        )
     passage = as_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
@@ -306,8 +308,3 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
         turn = index.turns.items[candidate.position]
         text, moment = clipped(quote_turn(turn), LINE_CHARACTERS), turn.said_at
     return passage.model_copy(update={"text": dated(text, moment)})
-
-
-def _line_of(records: Sequence[Record]) -> str:
-    """Return a record on one line, behind the one before it where it cannot be read without."""
-    return clipped(plain(join_contents(records)), LINE_CHARACTERS * len(records))
