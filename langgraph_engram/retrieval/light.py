@@ -6,7 +6,7 @@ bold, without those that its other replies have as well ("Explanation", "Summary
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
 from operator import not_
@@ -194,7 +194,8 @@ def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budg
     index = relevance.index
     shown = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
     left = budget - sum(map(passage_tokens, whole))
-    lines = fit_budget(lines_of(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
+    found = (candidate for _, candidate in fusion.ranked_turns(shown))
+    lines = fit_budget(found, left, size_of=approximate_tokens(index))
     return with_relevance(lines, relevance.features(lines))
 
 
@@ -221,24 +222,21 @@ def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     return ReadParts(retriever, AnswerForm().styled(settings.answer.style), reads_whole=settings.retrieve.whole)
 
 
-def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
-    """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
+def lines_of(fusion: Fusion, breadth: Breadth) -> Iterator[Candidate]:
+    """Yield the best of each turn that was found, to be shown as a line of a list, a timeline or a summary, best first.
 
     The whole is about what people said: an assistant's turns come behind all others, unless they are asked for, in a
     timeline not at all, and in a summary after the turn that they reply to. A question that was asked is part of the
     whole, so it loses nothing. A summary and a timeline begin with the notes of sessions that bear on them, and a
     list with what stands in the sets that it names.
     """
-    if breadth == "narrow":
-        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
-        return
     index = fusion.index
     in_sets = [*_in_sets(fusion)] if breadth != "summary" else []
     yield from in_sets
     if breadth != "list":
         yield from _notes(fusion)
     listed = record_links(index).turn[[candidate.position for candidate in in_sets]].tolist()
-    found = list(replace(fusion, question_weight=0.0).ranked_turns([*shown, *listed]))
+    found = list(replace(fusion, question_weight=0.0).ranked_turns(listed))
     if not fusion.intent.needs_assistant:
         is_assistant = [turn >= 0 and index.turns.items[turn].role == "assistant" for turn, _ in found]
         replied = compress(found, is_assistant) if breadth == "list" else ()

@@ -140,15 +140,12 @@ def sentence_before(index: ScopeIndex, at: int) -> tuple[int, ...]:
 
 
 def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
-    """Return what estimates the tokens of a record, a turn or a synthesis without formatting it and what it quotes."""
+    """Return what estimates the tokens of a record or a turn without formatting it and what it quotes."""
     characters = {"record": index.records.characters, "turn": index.turns.characters}
     is_chunk = index.records.is_chunk
 
     def size_of(candidate: Candidate) -> int:
-        if candidate.kind in characters:
-            own = sum(int(characters[candidate.kind][at]) for at in (candidate.position, *candidate.joined))
-        else:
-            own = len(index.syntheses.items[candidate.position].text)
+        own = sum(int(characters[candidate.kind][at]) for at in (candidate.position, *candidate.joined))
         if candidate.as_line:
             own = min(own, LINE_CHARACTERS)
         elif candidate.kind == "record" and is_chunk[candidate.position]:
