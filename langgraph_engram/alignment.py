@@ -164,18 +164,14 @@ def _after(stored: Sequence[Turn]) -> datetime:
 def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
     """Return what follows the stored end of a session, and the system messages that it does not hold."""
     said = [position for position, message in enumerate(sent) if message.role != "system"]
-    known = _overlap([turn for turn in stored if turn.role != "system"], [sent[position] for position in said])
+    ended, begun = [turn for turn in stored if turn.role != "system"], [sent[position] for position in said]
+    lengths = range(min(len(ended), len(begun)), 0, -1)  # the longest end of what is stored that is sent again
+    known = next((length for length in lengths if all(map(_is_same, ended[-length:], begun))), 0)
     following = {*said[known:]}
     for position, message in enumerate(sent):
         if message.role == "system" and not any(_is_same(turn, message) for turn in stored):
             following.add(position)
     return [sent[position] for position in sorted(following)]
-
-
-def _overlap(stored: Sequence[Turn], sent: Sequence[Message]) -> int:
-    """Return the length of the longest end of `stored` that `sent` begins with."""
-    lengths = range(min(len(stored), len(sent)), 0, -1)
-    return next((length for length in lengths if all(map(_is_same, stored[-length:], sent))), 0)
 
 
 def _is_known_span(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:

@@ -10,7 +10,14 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from langgraph_engram.consolidation.merging import as_active, as_merged, conflicts_among, merged, without_conflicts
+from langgraph_engram.consolidation.merging import (
+    as_active,
+    as_merged,
+    conflicts_among,
+    decided,
+    merged,
+    without_conflicts,
+)
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
 from langgraph_engram.formats.messages import check_size, read_text, shown
@@ -103,26 +110,14 @@ def list_ids(ids: Iterable[str]) -> str:
 def update(store: Store, scope: Scope, record_id: str, content: str, settings: ReceiveSettings) -> UpdateReceipt:
     """Give a record another text, in a run of its own: a new record with its sources takes its place."""
     record = get(store, scope, record_id)
-    record_id = record.record_id
     content, masked = screen_value(read_text(content, "the text").strip(), settings)
     _require_editable(record, content)
     if content == record.content:
         return UpdateReceipt(record=record, masked=masked)
-    now = datetime.now(UTC)
-    run_id = make_id("update", record_id, content, now.isoformat())
+    run_id = make_id("update", record.record_id, content, datetime.now(UTC).isoformat())
     edited = _as_edited(merged([record], content), make_id("edit", run_id))
     (replaced,) = as_merged([record], edited)
-    decision = Decision(
-        decision_id=make_id("decision", run_id),
-        run_id=run_id,
-        pair=[record_id],
-        jaccard=0,
-        cosine=0,
-        action="MERGE",
-        reason="edited",
-        result_id=edited.record_id,
-        decided_at=now,
-    )
+    decision = decided(run_id, [record], "MERGE", "edited", edited.record_id)
     changes = Changes(records=[edited, replaced], decisions=[decision])
     stale = _commit(store, scope, changes, changes.records, run_id, "a record that it covers was edited")
     return UpdateReceipt(record=edited, run_id=run_id, masked=masked, stale_syntheses=stale)

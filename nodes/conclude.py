@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.prompts.answers import is_unknown
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import Recollection, Verdict, total
-from langgraph_engram.retrieval.pool import is_unknown
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState

@@ -18,8 +18,7 @@ from langgraph_engram.retrieval.queries import (
     breadth_of,
     make_intent,
     sort_of,
-    truncate_query,
-    truncation_notes,
+    truncated,
     with_context,
 )
 from langgraph_engram.schema import Intent
@@ -46,7 +45,8 @@ class ParseIntentStep:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query of this round."""
         whole = RecallRequest.model_validate(state["request"])
-        request = whole.model_copy(update={"query": truncate_query(whole.query)})
+        read, truncation = truncated(whole.query)
+        request = whole.model_copy(update={"query": read})
         goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
         revision = state.get("revision") if goes_on else None
@@ -56,7 +56,7 @@ class ParseIntentStep:
         asked = model.ask(ParseIntent(query, now, tuple(index.turns.speakers), self.rules))
         usage = entry_of("parse_intent", [asked])
         intent = make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id))
-        before = state.get("notes", []) if goes_on else truncation_notes(whole.query)
+        before = state.get("notes", []) if goes_on else truncation
         initial: ReadState = {"request": request, "usage": [usage]} if goes_on else initial_state(request, usage)
         return {
             **initial,

@@ -23,7 +23,9 @@ class Segment:
     def __call__(self, state: WriteState) -> WriteState:
         """Return the events that this run opens, continues or closes, and the boundaries before the new ones."""
         index = self.store.index(state["request"].scope)
-        stored = _stored_events(state, index)
+        turn_ids = {turn_id for task in state["tasks"] for turn_id in task.turn_ids}
+        events = (event for session_id in state["session_ids"] for event in index.session_events(session_id))
+        stored = [event for event in events if not turn_ids.isdisjoint(event.turn_ids)]
         found = self._cut(state, index, stored)
         ended = closed_sessions(index, found.events) if self.segmenter.waits else []
         new = {event.event_id for event in found.events}
@@ -47,10 +49,3 @@ class Segment:
             session = SessionTurns(index, session_id, own, found.events, request.close_session)
             found += self.segmenter.segment(request.scope.key, session)
         return found
-
-
-def _stored_events(state: WriteState, index: ScopeIndex) -> list[Event]:
-    """Return the stored events of a run's sessions that hold turns of its tasks."""
-    turn_ids = {turn_id for task in state["tasks"] for turn_id in task.turn_ids}
-    events = (event for session_id in state["session_ids"] for event in index.session_events(session_id))
-    return [event for event in events if not turn_ids.isdisjoint(event.turn_ids)]

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
+from langgraph_engram.prompts.answers import answer_from, cited_answer, read_items
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
-from langgraph_engram.retrieval.pool import answer_from, cited_answer, light_passages, merge_pools, read_items
+from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole
@@ -41,8 +42,11 @@ class WriteAnswerStep:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
         reply, by_rule = attempts[-1].answer or "", attempts[-1].by_rule
-        lists = needs_whole(state) and not by_rule
-        written = self._listed(state, reply, shown) if lists else _plain(reply, shown, pool)
+        if needs_whole(state) and not by_rule:
+            written = self._listed(state, reply, shown)
+        else:
+            answer, may_go_on = cited_answer(reply, shown)
+            written = {"answer": answer or UNKNOWN, "may_go_on": may_go_on, "pool": pool}
         return {
             **written,
             "quoted": by_rule,
@@ -85,8 +89,3 @@ class WriteAnswerStep:
             "may_go_on": bool(listed.look_for) or (state["more"] > 0 and any(p.evidence_id in last for p in pool)),
             "missing": [*state.get("missing", []), *([dropped] if listed.dropped else [])],
         }
-
-
-def _plain(reply: str, shown: Sequence[Evidence], pool: list[Evidence]) -> ReadState:
-    answer, may_go_on = cited_answer(reply, shown)
-    return {"answer": answer or UNKNOWN, "may_go_on": may_go_on, "pool": pool}

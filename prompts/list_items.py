@@ -73,7 +73,10 @@ class ListItems(Question[str]):
         system = [rules, STYLES[self.style], BY_BREADTH.get(breadth, ""), ELSE_UNKNOWN, DATA_ONLY]
         lines = format_evidence(self.evidence, lambda passage: OUTSIDE if is_outside(passage, window) else "")
         asked = f"Today: {format_day(self.now)}\n" if self.now else ""
-        asked += f'"{window.text}" is {_span(window)}; lines of another time are marked\n' if window else ""
+        if window:
+            ends = (("from", window.start), ("to", window.end))
+            span = " ".join(f"{word} {format_day(moment)}" for word, moment in ends if moment)
+            asked += f'"{window.text}" is {span}; lines of another time are marked\n'
         question = without_tags(f"{asked}Question: {self.query}")
         return [
             SystemMessage("\n".join(filter(None, system))),
@@ -98,9 +101,3 @@ def is_outside(passage: Evidence, window: TimeConstraint | None) -> bool:
         return False
     low, high = epoch_seconds(window.start, -inf), epoch_seconds(window.end, inf)
     return all(epoch_seconds(end, low) < low or epoch_seconds(start, high) > high for start, end in spans)
-
-
-def _span(window: TimeConstraint) -> str:
-    """Say from when to when a stretch of time is."""
-    ends = (("from", window.start), ("to", window.end))
-    return " ".join(f"{word} {format_day(moment)}" for word, moment in ends if moment)

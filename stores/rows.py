@@ -216,8 +216,11 @@ def open_rows(client: "Client", encoder_name: str, location: str) -> Rows:
         EncoderMismatch: The store's vectors were made by another encoder.
         StoreError: The store is of a version that this one cannot read.
     """
-    root = _existing(client, PREFIX + ROOT)
-    if root is None:
+    from chromadb.errors import NotFoundError
+
+    try:
+        root = client.get_collection(PREFIX + ROOT, embedding_function=None)
+    except NotFoundError:
         memories = make_collection(client, PREFIX + MEMORIES, encoder_name)
         _check_encoder(memories, encoder_name, location)  # another process may have made it meanwhile
         root = make_collection(client, PREFIX + ROOT, encoder_name)
@@ -241,15 +244,6 @@ def make_collection(client: "Client", name: str, encoder_name: str) -> "Collecti
         metadata={"encoder": encoder_name, "schema": SCHEMA},
         configuration={"hnsw": GRAPH},
     )
-
-
-def _existing(client: "Client", name: str) -> "Collection | None":
-    from chromadb.errors import NotFoundError
-
-    try:
-        return client.get_collection(name, embedding_function=None)
-    except NotFoundError:
-        return None
 
 
 def _check_encoder(collection: "Collection", encoder_name: str, location: str) -> None:

@@ -18,8 +18,6 @@ from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
-"""Sent to self-hosted servers, which take any key."""
-"""Characters of an error of a service that are kept."""
 
 
 def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> CachingEncoder:
@@ -121,20 +119,16 @@ class LangChainEncoder:
             EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
                 numbers.
         """
-        if not texts:
-            return self._embed(["dimensions"])[:0]  # only to learn how many there are
-        return self._embed(list(texts))
-
-    def _embed(self, texts: list[str]) -> Vectors:
+        asked = list(texts) or ["dimensions"]  # only to learn how many there are
         try:
-            lists = self._embeddings.embed_documents(texts)
+            lists = self._embeddings.embed_documents(asked)
         except Exception as error:  # each service has errors of its own
             reason = " ".join(str(error).split())[:300]
             raise self._unavailable(f"gave no vectors: {type(error).__name__}: {reason}") from error
         dimensions = {len(vector) for vector in lists}
-        if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
+        if len(lists) != len(asked) or len(dimensions) != 1 or 0 in dimensions:
             raise self._unavailable(
-                f"gave {len(lists)} vectors of {sorted(dimensions)} dimensions for {len(texts)} texts"
+                f"gave {len(lists)} vectors of {sorted(dimensions)} dimensions for {len(asked)} texts"
             )
         vectors = np.asarray(lists, dtype=np.float64)
         if not np.isfinite(vectors).all():
@@ -142,7 +136,8 @@ class LangChainEncoder:
         largest = np.abs(vectors).max(axis=1, keepdims=True)
         # a row of zeros has no direction: it gets equal components
         vectors = np.where(largest > 0, vectors / np.where(largest > 0, largest, 1), 1)
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(units[: len(texts)], dtype=np.float32)
 
     def _unavailable(self, reason: str) -> EncoderUnavailable:
         return EncoderUnavailable(f"{self.name!r} {reason}; check the embeddings, or try again")

@@ -143,13 +143,9 @@ class Eraser:
         if threads := self._threads_with(scope, searched):
             residue.append(f"checkpoints: {len(threads)} threads")
         files = sorted({path.resolve() for path in (*self.store.secure_delete(scope), *_files_of(self.checkpointer))})
-        samples = self._samples(marks) if files else ()
+        longest = sorted(marks.distinctive, key=len, reverse=True)[:MAX_SAMPLES] if files else []
+        samples = [text for text in longest if not self.store.contains_text(text)]  # which no other memory has
         return residue + [f"file: {path}" for path in _files_with(files, samples)]
-
-    def _samples(self, marks: ErasureMarks) -> list[str]:
-        """Return the longest texts that no other memory contains."""
-        longest = sorted(marks.distinctive, key=len, reverse=True)[:MAX_SAMPLES]
-        return [text for text in longest if not self.store.contains_text(text)]
 
 
 def _changes(stored: StoredScope, erased: Erased, target: Target, threads: Sequence[str]) -> Changes:

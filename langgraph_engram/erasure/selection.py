@@ -268,17 +268,16 @@ class Cleanup:
         index, erased = self.stored.index, {boundary.boundary_id for boundary in self.erased.boundaries}
         current = {event.event_id: event for event in [*self._remaining_events(), *events]}
         changed = {event.event_id for event in (*events, *self.erased.events)}
-        affected = [
-            boundary
-            for boundary in index.boundaries.items
-            if boundary.boundary_id not in erased
-            and boundary.to_event_id in current
-            and (
-                not changed.isdisjoint((boundary.from_event_id or "", boundary.to_event_id))
-                or self.erased.is_repeated_in(boundary.session_id, [boundary.text])
-            )
-        ]
-        return [self._describe_again(boundary, current) for boundary in affected]
+        described: list[Boundary] = []
+        for boundary in index.boundaries.items:
+            earlier_id, later = boundary.from_event_id or "", current.get(boundary.to_event_id)
+            if boundary.boundary_id in erased or later is None:
+                continue
+            is_beside = not changed.isdisjoint((earlier_id, later.event_id))
+            if is_beside or self.erased.is_repeated_in(boundary.session_id, [boundary.text]):
+                earlier = current.get(earlier_id) or _event_before(later, current.values())
+                described.append(relink_boundary(index, boundary, earlier, later))
+        return described
 
     def records(self) -> list[Record]:
         """Return the records that an erased record superseded, active again, and those that it was in conflict with.
@@ -310,11 +309,6 @@ class Cleanup:
     def _remaining_events(self) -> list[Event]:
         erased = {event.event_id for event in self.erased.events}
         return [event for event in self.stored.index.events.items if event.event_id not in erased]
-
-    def _describe_again(self, boundary: Boundary, current: Mapping[str, Event]) -> Boundary:
-        later = current[boundary.to_event_id]
-        earlier = current.get(boundary.from_event_id or "") or _event_before(later, current.values())
-        return relink_boundary(self.stored.index, boundary, earlier, later)
 
     def _restored(self, record: Record, erased: Mapping[str, Record]) -> Record:
         successor_id, seen = record.superseded_by or "", {record.record_id}

@@ -153,16 +153,6 @@ class Extracted:
 
 
 @dataclass(frozen=True)
-class _Answered:
-    """A batch and an answer about it."""
-
-    batch: TurnBatch
-    result: LLMResult[Reading]
-    counts: bool = True
-    """Whether records are made of it; else another answer stands in its place."""
-
-
-@dataclass(frozen=True)
 class Compressor:
     """Leave out of turns the words that say least, by LLMLingua-2 (docs/decisions/0020)."""
 
@@ -202,30 +192,30 @@ class Extractor:
     compressor: Compressor | None = None
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
-        """Return the records of each view and batch, in order, and what it cost to ask for them."""
+        """Return the records of each view and batch, in order, and what it cost to ask for them.
+
+        What does not fit into one answer is asked for in two, once (docs/decisions/0002).
+        """
         if shorten := self.compressor:
             batches = [replace(batch, shortened=shorten([*batch.context, *batch.cited])) for batch in batches]
-        answered = [(view, answer) for view in self.views for answer in self._write(view, batches)]
-        found = [_extracted(scope_key, view, answer) for view, answer in answered if answer.counts]
-        return found, entry_of("extract", [answer.result for _, answer in answered])
+        found: list[Extracted] = []
+        results: list[LLMResult[Reading]] = []
+        for view in self.views:
+            for batch, result in self._put(view, batches):
+                is_cut_off = result.failure is not None and result.failure.kind == "too_long"
+                halves = self._put(view, batch.halves) if is_cut_off else []
+                results += [result, *(half for _, half in halves)]
+                found += [_extracted(scope_key, view, *answered) for answered in halves or [(batch, result)]]
+        return found, entry_of("extract", results)
 
-    def _write(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
-        """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0002)."""
-        answers: list[_Answered] = []
-        for answer in self._put(view, batches):
-            is_cut_off = answer.result.failure is not None and answer.result.failure.kind == "too_long"
-            halves = answer.batch.halves if is_cut_off else []
-            answers += [replace(answer, counts=not halves), *self._put(view, halves)]
-        return answers
-
-    def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[_Answered]:
+    def _put(self, view: View, batches: Sequence[TurnBatch]) -> list[tuple[TurnBatch, LLMResult[Reading]]]:
         results = self.model.ask_all([view.ask(batch) for batch in batches])
-        return [_Answered(batch, result) for batch, result in zip(batches, results, strict=True)]
+        return list(zip(batches, results, strict=True))
 
 
-def _extracted(scope_key: str, view: View, answered: _Answered) -> Extracted:
+def _extracted(scope_key: str, view: View, batch: TurnBatch, result: LLMResult[Reading]) -> Extracted:
     """Return what an answer says of its batch."""
-    batch, answer, failure = answered.batch, answered.result.answer, answered.result.failure
+    answer, failure = result.answer, result.failure
     drafts: list[tuple[RecordKind, Draft]] = [(view.kind, draft) for draft in (answer.drafts if answer else ())]
     records = build_records(scope_key, batch.sentences, batch.event_of, drafts, view.dimensions)
     return Extracted([*batch.turns], records, failure.reason if failure else "")

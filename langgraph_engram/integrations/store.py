@@ -10,8 +10,8 @@ Its items are kept in a collection of their own; a `Memory` may have the same fo
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -90,8 +90,10 @@ class EngramStore(BaseStore, AbstractContextManager["EngramStore", None]):
         """
         asked = [checked(op) for op in self._screened(list(ops))]
         vectors = self._indexer.embed(asked) if self._indexer else BatchVectors()
-        with self._in_use() as items:
-            return run_batch(items, asked, vectors, datetime.now(UTC))
+        with self._items.writes.held(), translated_errors(self.location):
+            if self._closed:
+                raise StoreError(f"the store {self.location!r} is closed: open it again")
+            return run_batch(self._items, asked, vectors, datetime.now(UTC))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations as one batch in a thread, without blocking the event loop; see `batch`."""
@@ -106,13 +108,6 @@ class EngramStore(BaseStore, AbstractContextManager["EngramStore", None]):
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-    @contextmanager
-    def _in_use(self) -> Iterator[Items]:
-        with self._items.writes.held(), translated_errors(self.location):
-            if self._closed:
-                raise StoreError(f"the store {self.location!r} is closed: open it again")
-            yield self._items
 
     def _screened(self, ops: Sequence[Op]) -> Sequence[Op]:
         """Screen what operations put for secrets, as messages are (`receive.secrets`)."""

@@ -111,8 +111,10 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
     """Render a result for a model, an answer before its evidence; with the id by which each can be forgotten."""
     if not found.evidence:
         return NOTHING
-    if found.sort == "message":
-        return _format_bearing(found.evidence, with_ids=with_ids)
+    if found.sort == "message":  # what was asked for once and for all first, then as it was found
+        ordered = sorted(found.evidence, key=lambda said: not (said.record and said.record.lasting == "instruction"))
+        bearing = [f"- {_id_prefix(said) if with_ids else ''}{plain(said.text)}" for said in ordered]
+        return f"{BEARING_LEAD}\n{inside('memories', chr(10).join(bearing))}"
     lines = [f"Answer: {one_line(found.answer)}"] if found.answer else []
     lines += [
         f"[{number}] {_id_prefix(evidence) if with_ids else ''}{_quoted_passage(evidence)}"
@@ -120,13 +122,6 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
     ]
     lead = f"{LEAD} {LASTING_LEAD}" if any(LASTING in evidence.routes for evidence in found.evidence) else LEAD
     return f"{lead}\n{inside('memories', chr(10).join(lines))}"
-
-
-def _format_bearing(evidence: Sequence[Evidence], *, with_ids: bool) -> str:
-    """Render what bears on a message, a line each: what was asked for once and for all first, then as it was found."""
-    ordered = sorted(evidence, key=lambda found: not (found.record and found.record.lasting == "instruction"))
-    lines = [f"- {_id_prefix(found) if with_ids else ''}{plain(found.text)}" for found in ordered]
-    return f"{BEARING_LEAD}\n{inside('memories', chr(10).join(lines))}"
 
 
 def redactor(redact: Redaction | None) -> Redaction:

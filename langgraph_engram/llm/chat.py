@@ -43,7 +43,6 @@ NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
 METHOD_STATUSES = {400, 404, 422, 500, 501}
 """HTTP statuses with which servers reject the way in which JSON was requested."""
 CHOICES = '"rules", "openai:NAME" (OpenAI, or any server at OPENAI_BASE_URL), a LangChain chat model, or a Model'
-"""Sent to self-hosted servers, which take any key."""
 MAX_CONNECT_SECONDS = 10.0
 """Seconds to wait for a connection; the answer itself may take `timeout_seconds`."""
 

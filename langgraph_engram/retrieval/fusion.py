@@ -94,7 +94,7 @@ class Fusion:
         )
         order = np.argsort(np.append(is_code, False)[np.minimum(places, len(is_code))], kind="stable")
         places, scores = places[order], scores[order]
-        turn_of, records = self._links.turn, len(self.index.records)
+        turn_of, records = record_links(self.index).turn, len(self.index.records)
         seen = set(shown)
         for at, score in zip(places.tolist(), scores.tolist(), strict=True):
             turn = int(turn_of[at]) if at < records else at - records
@@ -104,16 +104,12 @@ class Fusion:
                 yield turn, self._candidate(at, score)._replace(as_line=True)
 
     @cached_property
-    def _links(self) -> RecordLinks:
-        return record_links(self.index)
-
-    @cached_property
     def _found(self) -> tuple[Positions, Scores]:
         """Add up the routes and the preferences on one scale; return places and scores, best first.
 
         The place of a turn is behind those of all records.
         """
-        links = self._links
+        links = record_links(self.index)
         topical = unscored(len(self.index.records))
         for name, part in self._routes.items():
             topical += ROUTE_WEIGHTS[name] * part
@@ -123,22 +119,25 @@ class Fusion:
         of_turns = np.where(self.matches.turns, self._uncited_turns(), -np.inf)
         best, scores = _best(np.concatenate([of_records, of_turns]))
         asks = np.concatenate([links.is_question, links.turn_asks])
-        scores[[asks[at] and self._repeats_query(at) for at in best]] = REPEATED_QUESTION_SCORE
+        known = frozenset(content_stems(" ".join([self.intent.query, *self.index.turns.speakers])))
+        repeats = [asks[at] and known.issuperset(content_stems(self._text_at(at))) for at in best]
+        scores[repeats] = REPEATED_QUESTION_SCORE  # asked before, it answers nothing
         order = top_positions(scores, MAX_RANKED)
         return best[order], scores[order]
 
     @cached_property
     def _routes(self) -> dict[str, Scores]:
         """Return the scores of the records by route, those of their turns and events included."""
+        links = record_links(self.index)
         return {
             **self.scores.records,
-            "turn": _scores_at(self.scores.turns, self._links.turn),
-            "boundary": _scores_at(self.scores.events, self._links.event),
+            "turn": _scores_at(self.scores.turns, links.turn),
+            "boundary": _scores_at(self.scores.events, links.event),
         }
 
     @cached_property
     def _preference(self) -> Scores:
-        return preferences(self._links, self.intent, self.question_weight)
+        return preferences(record_links(self.index), self.intent, self.question_weight)
 
     def _candidate(self, at: int, score: float, joined: Sequence[int] = ()) -> Candidate:
         """Return the record, or the turn, at a place."""
@@ -149,22 +148,16 @@ class Fusion:
         routes = {name: float(part[at]) for name, part in parts.items()}
         return Candidate("record", at, score, routes, tuple(joined))
 
-    def _repeats_query(self, at: int) -> bool:
-        """Return whether a question holds no more than the query: asked before, it answers nothing."""
+    def _text_at(self, at: int) -> str:
         turn = at - len(self.index.records)
-        text = self.index.turns.items[turn].text if turn >= 0 else self.index.records.items[at].content
-        return self._known_stems.issuperset(content_stems(text))
-
-    @cached_property
-    def _known_stems(self) -> frozenset[str]:
-        """Return the stems of the query and of the names of speakers."""
-        return frozenset(content_stems(" ".join([self.intent.query, *self.index.turns.speakers])))
+        return self.index.turns.items[turn].text if turn >= 0 else self.index.records.items[at].content
 
     def _uncited_turns(self) -> Scores:
         """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
-        positions = self._links.uncited
+        links = record_links(self.index)
+        positions = links.uncited
         total = np.full(len(self.index.turns), -np.inf, dtype=np.float32)
-        preferred = turn_preferences(self._links, self.intent, self.question_weight)[positions]
+        preferred = turn_preferences(links, self.intent, self.question_weight)[positions]
         found = self.scores.turns[positions]
         total[positions] = np.where(found > 0, TURN_TOTAL * found + preferred, -np.inf)
         return total

@@ -6,7 +6,7 @@ bold, without those that its other replies have as well ("Explanation", "Summary
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
 from operator import not_
@@ -39,7 +39,7 @@ from langgraph_engram.retrieval.queries import idle_chance
 from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.scoring import score_routes, top_matching
 from langgraph_engram.retrieval.search import Found, Ranking, Retriever, Search, cut, stop_of
-from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Record, Turn
+from langgraph_engram.schema import IN_SET, OUTLINE, Breadth, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -194,7 +194,8 @@ def _lines(fusion: Fusion, relevance: Relevance, whole: Sequence[Evidence], budg
     index = relevance.index
     shown = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
     left = budget - sum(map(passage_tokens, whole))
-    lines = fit_budget(lines_of(fusion, "narrow", shown), left, size_of=approximate_tokens(index))
+    found = (candidate for _, candidate in fusion.ranked_turns(shown))
+    lines = fit_budget(found, left, size_of=approximate_tokens(index))
     return with_relevance(lines, relevance.features(lines))
 
 
@@ -221,24 +222,21 @@ def default_parts(encoder: Encoder, settings: Settings) -> ReadParts:
     return ReadParts(retriever, AnswerForm().styled(settings.answer.style), reads_whole=settings.retrieve.whole)
 
 
-def lines_of(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
-    """Yield the best of each turn that was found and not shown, to be shown as a line, best first.
+def lines_of(fusion: Fusion, breadth: Breadth) -> Iterator[Candidate]:
+    """Yield the best of each turn that was found, to be shown as a line of a list, a timeline or a summary, best first.
 
     The whole is about what people said: an assistant's turns come behind all others, unless they are asked for, in a
     timeline not at all, and in a summary after the turn that they reply to. A question that was asked is part of the
     whole, so it loses nothing. A summary and a timeline begin with the notes of sessions that bear on them, and a
     list with what stands in the sets that it names.
     """
-    if breadth == "narrow":
-        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
-        return
     index = fusion.index
     in_sets = [*_in_sets(fusion)] if breadth != "summary" else []
     yield from in_sets
     if breadth != "list":
         yield from _notes(fusion)
     listed = record_links(index).turn[[candidate.position for candidate in in_sets]].tolist()
-    found = list(replace(fusion, question_weight=0.0).ranked_turns([*shown, *listed]))
+    found = list(replace(fusion, question_weight=0.0).ranked_turns(listed))
     if not fusion.intent.needs_assistant:
         is_assistant = [turn >= 0 and index.turns.items[turn].role == "assistant" for turn, _ in found]
         replied = compress(found, is_assistant) if breadth == "list" else ()
@@ -297,7 +295,9 @@ def format_lines(index: ScopeIndex, candidates: Sequence[Candidate], *, readable
 def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
     if candidate.kind == "record":
-        return format_record(index, candidate, _line_of)
+        return format_record(
+            index, candidate, lambda records: clipped(plain(join_contents(records)), LINE_CHARACTERS * len(records))
+        )
     passage = as_passage(index, candidate._replace(replies=()))
     if candidate.kind == "synthesis":
         text, moment = passage.text, index.syntheses.items[candidate.position].window_start
@@ -306,8 +306,3 @@ def _without_replies(index: ScopeIndex, candidate: Candidate) -> Evidence:
         turn = index.turns.items[candidate.position]
         text, moment = clipped(quote_turn(turn), LINE_CHARACTERS), turn.said_at
     return passage.model_copy(update={"text": dated(text, moment)})
-
-
-def _line_of(records: Sequence[Record]) -> str:
-    """Return a record on one line, behind the one before it where it cannot be read without."""
-    return clipped(plain(join_contents(records)), LINE_CHARACTERS * len(records))

@@ -201,7 +201,7 @@ class Offer:
         names = len(self.index.turns.people) > 1
         headings = day_headings(record.mentioned_at for record in records)
         for number, (record, heading) in enumerate(zip(records, headings, strict=True), start=first):
-            line = line_of(record)
+            line = clipped(plain(own_words(record.content, record.speaker)), LINE_CHARACTERS)
             yield heading, f"{number}: {f'{speaker_name(record.speaker)}: {line}' if names else quoted(line)}"
 
 
@@ -222,11 +222,6 @@ def make_offer(statements: Statements) -> Offer:
     nearest = rest[np.argsort(-nearness, kind="stable")]
     unused = fixed_tokens if not len(fixed) else 0
     return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))
-
-
-def line_of(record: Record) -> str:
-    """Return the line of a record."""
-    return clipped(plain(own_words(record.content, record.speaker)), LINE_CHARACTERS)
 
 
 def _fitting(index: ScopeIndex, positions: Positions, budget: int) -> Positions:

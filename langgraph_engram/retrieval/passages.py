@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
@@ -140,15 +140,12 @@ def sentence_before(index: ScopeIndex, at: int) -> tuple[int, ...]:
 
 
 def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
-    """Return what estimates the tokens of a record, a turn or a synthesis without formatting it and what it quotes."""
+    """Return what estimates the tokens of a record or a turn without formatting it and what it quotes."""
     characters = {"record": index.records.characters, "turn": index.turns.characters}
     is_chunk = index.records.is_chunk
 
     def size_of(candidate: Candidate) -> int:
-        if candidate.kind in characters:
-            own = sum(int(characters[candidate.kind][at]) for at in (candidate.position, *candidate.joined))
-        else:
-            own = len(index.syntheses.items[candidate.position].text)
+        own = sum(int(characters[candidate.kind][at]) for at in (candidate.position, *candidate.joined))
         if candidate.as_line:
             own = min(own, LINE_CHARACTERS)
         elif candidate.kind == "record" and is_chunk[candidate.position]:
@@ -168,16 +165,15 @@ def join_contents(records: Sequence[Record]) -> str:
         return records[0].content.lstrip()
     shown: dict[str, str] = {}
     said: list[str] = []
-    speaker = ""
-    for record, gap in zip(records, _gaps(records), strict=True):
+    for before, record in zip([None, *records], records, strict=False):
+        speaker = before.speaker if before else ""
         question = next((earlier for earlier in said if record.content.startswith(f"{earlier} ")), "")
         text = record.content.removeprefix(question).lstrip()
         image = text.removeprefix(f"{record.speaker} ")
         if record.speaker == speaker:
             text = f"({image})" if shows_image(text) and image != text else text.removeprefix(f"{speaker}: ")
-        shown.setdefault(text, gap)
+        shown.setdefault(text, "" if not before else " " if _follows(before, record) else ELLIPSIS)
         said.append(f"{record.speaker}: {own_words(record.content, record.speaker)}")
-        speaker = record.speaker
     return "".join(f"{gap}{text}" for text, gap in shown.items())
 
 
@@ -243,13 +239,9 @@ def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]
 
 
-def _gaps(records: Sequence[Record]) -> list[str]:
-    """Return what stands before each record: a space after the sentence just before its own, else an ellipsis."""
-    follows = [
-        later.seq - earlier.seq <= 1 and later.part - earlier.part <= 1 and later.event_id == earlier.event_id
-        for earlier, later in pairwise(records)
-    ]
-    return ["", *(" " if next_to else ELLIPSIS for next_to in follows)][: len(records)]
+def _follows(earlier: Record, later: Record) -> bool:
+    """Return whether nothing else was said between two records."""
+    return later.seq - earlier.seq <= 1 and later.part - earlier.part <= 1 and later.event_id == earlier.event_id
 
 
 def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:

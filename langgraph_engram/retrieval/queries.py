@@ -51,18 +51,13 @@ LEAST_SORT = 0.5
 """The probability from which a query that asks for no memory by its words is idle."""
 
 
-def truncate_query(query: str) -> str:
-    """Return a query as far as it is read: whole, or up to the end of the last word that fits."""
+def truncated(query: str) -> tuple[str, list[str]]:
+    """Return a query as far as it is read, up to the end of the last word that fits, and a note where that is less."""
     if len(query) <= MAX_CHARACTERS:
-        return query
+        return query, []
     last = LAST_BREAK.search(query, MAX_CHARACTERS - MAX_WORD, MAX_CHARACTERS + 1)
-    return query[: last.start() if last else MAX_CHARACTERS].rstrip()
-
-
-def truncation_notes(query: str) -> list[str]:
-    """Return a note of how much of a query is read; none where it is read whole."""
-    read, whole = len(truncate_query(query)), len(query)
-    return [f"only the first {read:,} of the question's {whole:,} characters were read"] if read < whole else []
+    read = query[: last.start() if last else MAX_CHARACTERS].rstrip()
+    return read, [f"only the first {len(read):,} of the question's {len(query):,} characters were read"]
 
 
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticRegression, Numbers
 from langgraph_engram.retrieval.passages import Candidate, turns_of
-from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
+from langgraph_engram.retrieval.scoring import Flags, Positions, Scores, stems_without_people
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
@@ -61,7 +61,9 @@ class Relevance:
             "synthesis": index.syntheses,
         }
         self._vector = query
-        self._usual = _usual_cosine(index, query)
+        sample = index.turns.cosine_of(slice(None, None, 1 + len(index.turns) // MAX_SAMPLED), query)
+        usual = (float(sample.sum()) + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)
+        self._usual = min(0.99, max(0.0, usual))
         self._people = frozenset(intent.speakers)
         self._names = frozenset(word for name in intent.speakers for word in words(name))
         self.stem_weights = _stem_weights(index, intent)
@@ -174,21 +176,13 @@ def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[C
 
 def _stem_weights(index: ScopeIndex, intent: Intent) -> dict[str, float]:
     """Return the share of each stem in the rarity of all; names of speakers, in nearly every turn, are left out."""
-    people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
     rarity = {
         stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, lexical.document_frequency(stem))
-        for stem in content_stems(intent.anchor)
-        if stem not in people
+        for stem in stems_without_people(intent, [intent.anchor])
     }
     whole = sum(rarity.values())
     return {stem: value / whole for stem, value in rarity.items()}
-
-
-def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
-    sample = index.turns.cosine_of(slice(None, None, 1 + len(index.turns) // MAX_SAMPLED), vector)
-    total = float(sample.sum())
-    return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
 
 
 def odds_of(relevance: Sequence[float]) -> Numbers:

@@ -66,7 +66,7 @@ def score_routes(encoder: Encoder, names: Sequence[str], index: ScopeIndex, inte
     A route without data scores nothing; that nothing is summarized yet is no lack where the records are found.
     """
     query = encoder.encode([first_person_query(intent)])[0]
-    stems = _stems(intent)
+    stems = stems_without_people(intent, [intent.anchor, *intent.keywords])
     records: dict[str, Scores] = {}
     if "lexical" in names:
         records["lexical"] = _beside_others(index.records, index.records.bm25(stems), NEIGHBOURS)
@@ -94,10 +94,10 @@ def synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
     return np.where(active, scores, 0.0) if active.size else unscored(0)
 
 
-def _stems(intent: Intent) -> list[str]:
-    """Return the stems to search for, without names: the fusion weighs who speaks."""
+def stems_without_people(intent: Intent, texts: Sequence[str]) -> list[str]:
+    """Return the stems of texts without names of the speakers asked about, who are in nearly every turn of theirs."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
-    return [stem for stem in content_stems(" ".join([intent.anchor, *intent.keywords])) if stem not in people]
+    return [stem for stem in content_stems(" ".join(texts)) if stem not in people]
 
 
 def _beside_others(kind: KindIndex[Any], scores: Scores, weights: Sequence[float]) -> Scores:

@@ -114,7 +114,10 @@ def with_lasting(
     whole = {statement.evidence_id: statement for statement in missing}
     kept = [passage for passage in marked if passage in fixed or passage in others]
     placed = [
-        _whole(passage, whole.pop(passage.evidence_id)) if passage.evidence_id in whole else passage for passage in kept
+        passage.model_copy(update={"text": full.text, "routes": {**passage.routes, **full.routes}})
+        if (full := whole.pop(passage.evidence_id, None))
+        else passage
+        for passage in kept
     ]
     return [*placed, *whole.values()]
 
@@ -149,11 +152,6 @@ def _shows(passage: Evidence, statement: Evidence) -> bool:
     """Return whether a passage quotes a statement, as its own or beside others."""
     record = statement.record
     return record is not None and own_words(record.content, record.speaker) in passage.text
-
-
-def _whole(line: Evidence, statement: Evidence) -> Evidence:
-    """Return a passage with all the words of the statement that it shows cut short."""
-    return line.model_copy(update={"text": statement.text, "routes": {**line.routes, **statement.routes}})
 
 
 def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:

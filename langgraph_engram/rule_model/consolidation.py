@@ -62,7 +62,8 @@ def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
     is_decided = False
     while remaining:
         newest = remaining.pop()
-        rivals = _rivals(records, remaining, newest)
+        contradicted = [index for index in remaining if _contradicts(records[newest], records[index])]
+        rivals = sorted({slot_in(records[index]): index for index in contradicted}.values())  # of each value the last
         repeats = [] if rivals else [index for index in remaining if _repeats(records[index], records[newest])]
         outdated = [] if repeats else [index for index in remaining if _supersedes(records[newest], records[index])]
         remaining = [index for index in remaining if index not in (*repeats, *outdated, *rivals)]
@@ -80,12 +81,6 @@ def _verdict(action: Action, cluster: int, members: Sequence[int], records: Sequ
     numbers = [index + 1 for index in members] if len(members) < len(records) else []
     content = max((records[index].content for index in members), key=len) if action == "MERGE" else ""
     return UpdateVerdict(cluster=cluster, members=numbers, action=action, content=content, reason=REASONS[action])
-
-
-def _rivals(records: Sequence[Record], others: Sequence[int], newest: int) -> list[int]:
-    """Return the positions of what contradicts the newest, in order: of each value the last that sets it."""
-    by_value = {slot_in(records[index]): index for index in others if _contradicts(records[newest], records[index])}
-    return sorted(by_value.values())
 
 
 def _repeats(older: Record, newest: Record) -> bool:

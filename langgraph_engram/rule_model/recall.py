@@ -46,12 +46,13 @@ def parse_intent(question: ParseIntent) -> ParsedIntent:
     """Return what the query asks for. The dimension asked for is left open as a constraint."""
     query = question.query
     dimension = DIMENSIONS.get(answer_type(query), "purpose" if FOR_PURPOSE.search(query) else "content")
-    constraint = parse_constraint(query, question.now)
+    constraint, place = parse_constraint(query, question.now), location_of(query)
+    people = {word for name in question.speakers for word in words(name)}
     return ParsedIntent(
         anchor=query.strip(),
         keywords=_keywords(query),
         time=constraint.text if constraint else "",
-        location="" if dimension == "location" else _location(query, question.speakers),
+        location="" if dimension == "location" or people & {*words(place)} else place,
         speakers=[
             name
             for name in question.speakers
@@ -120,9 +121,3 @@ def _keywords(query: str) -> list[str]:
     in_names = {word for name in names for word in words(name)}
     rest = (word for word in words(query) if word not in STOP_WORDS | NO_KEYWORDS | in_names)
     return list(dict.fromkeys([*names, *rest]))
-
-
-def _location(query: str, speakers: tuple[str, ...]) -> str:
-    place = location_of(query)
-    people = {word for name in speakers for word in words(name)}
-    return "" if people & set(words(place)) else place

@@ -143,17 +143,12 @@ def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
         return "topic_shift", SURE
     if ends_asking(before[-1].text):
         return "direct_resp", SURE
-    shared = _shares_words(before, turn)
+    stems_before = {stem for earlier in before[-LOOK_BACK:] for stem in content_stems(earlier.indexed_text)}
+    names = {stem for said in (*before, turn) for stem in content_stems(said.speaker)}
+    shared = (stems_before & set(content_stems(turn.text))) - names
     asks = ends_asking(turn.text)
     if REPLY.search(turn.text):
         return "direct_resp", UNSURE if asks and not shared else LIKELY
     if not shared:
         return "topic_shift", LIKELY if asks else UNSURE
     return "detail_elaborate", LIKELY
-
-
-def _shares_words(before: Sequence[Turn], turn: Turn) -> bool:
-    """Return whether a turn shares content words with the turns right before it; speakers' names do not count."""
-    stems_before = {stem for earlier in before[-LOOK_BACK:] for stem in content_stems(earlier.indexed_text)}
-    names = {stem for said in (*before, turn) for stem in content_stems(said.speaker)}
-    return bool((set(content_stems(turn.text)) & stems_before) - names)

@@ -108,12 +108,6 @@ def is_named_by_keywords(event: Event) -> bool:
     return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
 
 
-def topics_of(event: Event) -> list[TurnTopic]:
-    """Return the topics noted of an event, and its keywords, as of turns."""
-    noted = [] if is_named_by_keywords(event) else event.topics
-    return [*(TurnTopic(topic) for topic in noted), TurnTopic(keywords=tuple(event.keywords))]
-
-
 def name_by_keywords(
     events: Sequence[Event],
     turns: Sequence[Turn],
@@ -320,7 +314,8 @@ def _joined(builder: EventBuilder, index: ScopeIndex, stored: Event, own: Event)
     if not set(stored.turn_ids) <= set(own.turn_ids):
         joined = stored
         if new := stored_turns(index, [turn_id for turn_id in own.turn_ids if turn_id not in stored.turn_ids]):
-            joined = builder.extend(stored, new, topics_of(own))
+            noted = [] if is_named_by_keywords(own) else map(TurnTopic, own.topics)
+            joined = builder.extend(stored, new, [*noted, TurnTopic(keywords=tuple(own.keywords))])
     joined = joined.model_copy(update={"status": "closed" if "closed" in (stored.status, own.status) else "open"})
     turns = stored_turns(index, joined.turn_ids)
     ids = [turn.turn_id for turn in turns]

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from langgraph_engram.consolidation.merging import as_superseded, decided
 from langgraph_engram.embeddings.base import Encoder
@@ -101,13 +102,15 @@ class Overlay:
         chosen: dict[str, Record] = {}
         for choice in choices:
             cited = [numbered[number] for number in choice.numbers if number in numbered]
-            for position, record in enumerate(self._records_of(part, cited, choice.content)):
+            is_new = choice.content and cited
+            told = self._written(part, cited, choice.content) if is_new else self._said(part, cited)
+            for position, record in enumerate(map(self._current, told)):
                 named = {"slot": choice.slot, "sets": list(choice.sets)} if not position else {"slot": "", "sets": []}
                 significance = max(SURELY[choice.significance], by_rules.get(record.record_id, 0.0))
                 marks = {"lasting": choice.lasting, "significance": significance, **named}
                 if record.status == "active":
                     chosen[record.record_id] = self.records[record.record_id] = record.model_copy(update=marks)
-            for record in self._said(part, cited if choice.content and choice.slot else ()):
+            for record in map(self._current, self._said(part, cited if choice.content and choice.slot else ())):
                 if record.status == "active" and not record.slot:  # an old value goes with what was said of it
                     self.records[record.record_id] = record.model_copy(update={"slot": choice.slot})
         self.records |= self._in_own_voice(part, chosen)
@@ -119,18 +122,12 @@ class Overlay:
         lasting = {record.record_id: record.lasting for record in held}
         return {key: record.model_copy(update={"lasting": lasting[key]}) for key, record in chosen.items()}
 
-    def _records_of(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> Iterator[Record]:
-        """Return the records of some sentences: those that rules wrote, or one of other words."""
-        is_new = content and cited
-        return map(self._current, self._written(part, cited, content)) if is_new else self._said(part, cited)
-
     def _said(self, part: SessionPart, cited: Iterable[Sentence]) -> Iterator[Record]:
         """Yield the records that rules wrote of some sentences."""
         for sentence in cited:
             said = sentence.resolved.casefold()
             held = (record for record in part.records if sentence.turn.turn_id in record.source_turn_ids)
-            if found := next((record for record in held if said in record.content.casefold()), None):
-                yield self._current(found)
+            yield from islice((record for record in held if said in record.content.casefold()), 1)
 
     def _written(self, part: SessionPart, cited: Sequence[Sentence], content: str) -> list[Record]:
         """Return a record of these words, verified against what was said."""

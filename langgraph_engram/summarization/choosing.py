@@ -141,7 +141,8 @@ class Chooser:
         known = [record for key in covered if (record := index.records.get(key))]
         read = max((record.seq for record in known if record.session_id == session_id), default=-1)
         records = [record for record in active_in(index, session_id) if record.seq > read]
-        if not records or not self._is_worth_reading(records):
+        least = THRESHOLD * MOST_SIGNIFICANT  # from which a record may last, as far as rules can tell
+        if not records or not (self.reads_all or any(r.lasting or r.significance >= least for r in records)):
             return None
         turns = [turn for turn in index.session_turns(session_id) if turn.seq > read]
         return SessionPart(session_id, tuple(as_read(turns, self.settings)), tuple(records))
@@ -155,7 +156,9 @@ class Chooser:
         """Return what the model says of the parts, a call for as much as fits, each told of the names before it."""
         readings: list[Reading] = []
         results: list[LLMResult[str]] = []
-        waiting = self._batches(parts)
+        cut = [piece for part in parts for piece in self._cut(part)]
+        spans = buffers(list(map(self.tokens, cut)), self.settings.read_tokens)
+        waiting = [cut[start:end] for start, end in spans]
         while waiting and not self.model.capability.is_lacking:
             batch = waiting.pop(0)
             question = self._question(index, readings, batch)
@@ -167,11 +170,6 @@ class Chooser:
                 readings.append(self._reading(batch, question, result))
         return readings, [entry_of("choose", results)] if results else []
 
-    def _is_worth_reading(self, records: Iterable[Record]) -> bool:
-        """Return whether anything lasts, as far as rules can tell."""
-        least = THRESHOLD * MOST_SIGNIFICANT
-        return self.reads_all or any(r.lasting or r.significance >= least for r in records)
-
     def _waiting(self, index: ScopeIndex, known: Collection[str]) -> Iterator[SessionPart]:
         """Yield what is left to read of the last sessions that are over."""
         newest_first = dict.fromkeys(event.session_id for event in reversed(index.events.items))
@@ -179,13 +177,8 @@ class Chooser:
             if session_id not in known and is_closed(index, session_id) and (part := self.unread(index, session_id)):
                 yield part
 
-    def _batches(self, parts: Sequence[SessionPart]) -> list[list[SessionPart]]:
-        """Return parts as they share calls; one that is too long for a call is cut between turns."""
-        cut = [piece for part in parts for piece in self._cut(part)]
-        spans = buffers(list(map(self.tokens, cut)), self.settings.read_tokens)
-        return [cut[start:end] for start, end in spans]
-
     def _cut(self, part: SessionPart) -> Iterator[SessionPart]:
+        """Yield a part, or what one that is too long for a call is cut into, between turns."""
         sizes = [self.tokens(SessionPart(part.session_id, (turn,), ())) for turn in part.turns]
         for start, end in buffers(sizes, self.settings.read_tokens):
             turns = part.turns[start:end]

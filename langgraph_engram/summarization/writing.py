@@ -84,7 +84,10 @@ class SynthesisWriter:
         """Return a synthesis for each job that could be written; quotes where rules write."""
         if not jobs:
             return WrittenSyntheses()
-        questions = [self._question(index, job) for job in jobs]
+        questions = [
+            WriteSynthesis(job.records, tuple(history_of(index, job.records, self.history)), self.settings.max_words)
+            for job in jobs
+        ]
         results = self.model.ask_all(questions)
         written = WrittenSyntheses(usage=[entry_of("synthesize", results)])
         for job, question, result in zip(jobs, questions, results, strict=True):
@@ -93,10 +96,6 @@ class SynthesisWriter:
                 written.done.append((job, narrative))
             written.reasons.append("" if text else result.failure.reason if result.failure else EMPTY)
         return written
-
-    def _question(self, index: ScopeIndex, job: SynthesisJob) -> WriteSynthesis:
-        seeds = history_of(index, job.records, self.history)
-        return WriteSynthesis(tuple(job.records), tuple(seeds), self.settings.max_words)
 
 
 def _synthesis(scope_key: str, job: SynthesisJob, seeds: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:

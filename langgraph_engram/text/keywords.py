@@ -161,12 +161,8 @@ def _starts_sentence(text: str, index: int) -> bool:
 
 def _name_in(text: str, match: re.Match[str]) -> str:
     words = match.group().split()
-    kept = [position for position, word in enumerate(words) if _plain(word) not in NOT_NAMES]
+    kept = [position for position, word in enumerate(words) if re.sub(r"['’].*$", "", word).casefold() not in NOT_NAMES]
     if not kept or (len(words) == 1 and not words[0].isupper() and _starts_sentence(text, match.start())):
         return ""
     name = re.sub(r"['’]s$", "", " ".join(words[kept[0] : kept[-1] + 1]))
     return name if len(name) > 1 else ""
-
-
-def _plain(word: str) -> str:
-    return re.sub(r"['’].*$", "", word).casefold()

@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.prompts.parse_intent import ParsedIntent
-from langgraph_engram.retrieval.queries import (
-    MAX_CHARACTERS,
-    MAX_WORD,
-    asking_speakers,
-    make_intent,
-    truncate_query,
-    truncation_notes,
-)
+from langgraph_engram.retrieval.queries import MAX_CHARACTERS, MAX_WORD, asking_speakers, make_intent, truncated
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -84,7 +77,7 @@ def test_little_is_left_out(end):
     """It is where the query begins, and no more is left out than one word and the white space before it."""
     query = "why " * ((MAX_CHARACTERS - 200) // 4) + end
 
-    read = truncate_query(query)
+    read, _ = truncated(query)
 
     assert query.startswith(read)
     assert len(query[len(read) : MAX_CHARACTERS].split()) <= 1
@@ -93,5 +86,7 @@ def test_little_is_left_out(end):
 
 def test_only_a_truncation_is_noted():
     """A query that is read whole has no note."""
-    assert truncation_notes("Where?") == []
-    assert truncation_notes("a b " * 10_000) == ["only the first 19,999 of the question's 40,000 characters were read"]
+    note = "only the first 19,999 of the question's 40,000 characters were read"
+
+    assert truncated("Where?") == ("Where?", [])
+    assert truncated("a b " * 10_000)[1] == [note]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from langgraph_engram.prompts.answers import answer_from, read_items
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.retrieval.pool import answer_from, read_items
 
 SAID = ("I bought a red kite in May.", "A friend gave me a box kite.", "I planned to buy a sled.", "Rain again.")
 REPLY = """\
