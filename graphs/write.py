@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.consolidation.resolution import ClusterResolver
-from langgraph_engram.extraction.extractor import EVENTS, Compressor, Extractor, View
+from langgraph_engram.extraction.extractor import EVENTS, Extractor, View
 from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph
 from langgraph_engram.llm.base import Model
@@ -31,6 +31,7 @@ from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
+from langgraph_engram.papers.compression import Compressor
 from langgraph_engram.papers.dimmem import EveryPairFinder, PairResolver, WindowSegmenter, records_view
 from langgraph_engram.papers.esmem import AskingSegmenter
 from langgraph_engram.papers.hymem import KEY_SENTENCES

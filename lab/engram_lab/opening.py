@@ -21,11 +21,11 @@ from engram_lab.resume import recording_of
 from langgraph_engram.config import SETTINGS_VARIABLE, Configuration, resolve, resolve_chat, resolve_model
 from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.extractor import Compressor
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
 from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.papers import read_parts
+from langgraph_engram.papers.compression import Compressor
 from langgraph_engram.presets import changed
 from langgraph_engram.settings import Settings
 

@@ -39,10 +39,10 @@ from engram_lab.harness import (
 )
 from engram_lab.resume import KeyedLine, LineKey, RunFolder, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
-from langgraph_engram.extraction.extractor import Compressor
 from langgraph_engram.memory import Memory
 from langgraph_engram.paper_settings import HyMemSettings
 from langgraph_engram.papers import read_parts
+from langgraph_engram.papers.compression import Compressor
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.passages import Candidate, as_passage, turn_passage

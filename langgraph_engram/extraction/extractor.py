@@ -8,14 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from langgraph_engram.errors import MissingExtra
 from langgraph_engram.extraction.records import DIMENSIONS, Draft, build_records
 from langgraph_engram.llm.base import LLMResult, Model, Question, entry_of
-from langgraph_engram.paper_settings import CompressedReading
 from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
@@ -26,7 +22,6 @@ from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import chunks_of, without_code
-from langgraph_engram.text.sentences import split_sentences
 
 Reading: TypeAlias = Extraction | SourcedSentences
 
@@ -153,51 +148,22 @@ class Extracted:
 
 
 @dataclass(frozen=True)
-class Compressor:
-    """Leave out of turns the words that say least, by LLMLingua-2 (docs/decisions/0020)."""
-
-    settings: CompressedReading
-
-    def __post_init__(self) -> None:
-        if find_spec("llmlingua") is None:
-            raise MissingExtra("paper.compression needs LLMLingua: pip install 'langgraph-engram[compression]'")
-
-    @cached_property
-    def _library(self) -> Any:
-        name, options = self.settings.compression_model, {"trust_remote_code": False}
-        return import_module("llmlingua").PromptCompressor(name, "cpu", options, use_llmlingua2=True)
-
-    def __call__(self, turns: Sequence[Turn]) -> dict[str, Turn]:
-        """Return turns of fewer words by id, each of as many sentences; without those that have then others."""
-        said = [[" ".join(sentence.split()) for sentence in split_sentences(turn.text)] for turn in turns]
-        texts, rate = ["\n".join(sentences) for sentences in said], self.settings.compression
-        options: dict[str, Any] = {"use_context_level_filter": False, "force_tokens": ["\n", ".", "!", "?"]}
-        left = self._library.compress_prompt(texts, rate=rate, **options)["compressed_prompt_list"]
-        shortened = {}
-        for turn, sentences, text in zip(turns, said, left, strict=True):
-            pairs = zip(sentences, map(str.strip, text.split("\n")), strict=False)
-            kept = [short if any(map(str.isalnum, short)) else sentence for sentence, short in pairs]
-            if len(kept) == len(sentences) and split_sentences("\n".join(kept)) == kept:
-                shortened[turn.turn_id] = turn.model_copy(update={"text": "\n".join(kept)})
-        return shortened
-
-
-@dataclass(frozen=True)
 class Extractor:
     """Extract records."""
 
     model: Model
     views: Sequence[View] = (EVENTS,)
     """What is asked of each batch; nothing where no records are kept."""
-    compressor: Compressor | None = None
+    shorten: Callable[[Sequence[Turn]], Mapping[str, Turn]] | None = None
+    """What returns turns by id in fewer words, for the model alone."""
 
     def extract(self, scope_key: str, batches: Sequence[TurnBatch]) -> tuple[list[Extracted], UsageEntry]:
         """Return the records of each view and batch, in order, and what it cost to ask for them.
 
         What does not fit into one answer is asked for in two, once (docs/decisions/0002).
         """
-        if shorten := self.compressor:
-            batches = [replace(batch, shortened=shorten([*batch.context, *batch.cited])) for batch in batches]
+        if self.shorten:
+            batches = [replace(batch, shortened=self.shorten([*batch.context, *batch.cited])) for batch in batches]
         found: list[Extracted] = []
         results: list[LLMResult[Reading]] = []
         for view in self.views:
