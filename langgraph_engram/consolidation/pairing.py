@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,12 +81,12 @@ class ComparisonSet:
             np.concatenate([old, np.ones(len(new), dtype=np.bool_)]),
         )
 
-    def marks(
-        self, label: str, holds: Callable[[Record], bool], given: frozenset[str] | None = None
-    ) -> NDArray[np.bool_]:
-        """Return whether something holds of each record, of shape (n,); of the scope's it is a column."""
-        new = np.array([holds(record) for record in self.records[len(self.scope) :]], dtype=np.bool_)
-        return np.concatenate([self.scope.column(label, holds, np.bool_, given), new])
+    def column(
+        self, label: str, value: Callable[[Record], Any], dtype: type, given: frozenset[str] | None = None
+    ) -> NDArray[Any]:
+        """Return a value of each record, of shape (n,); of the scope's it is a column."""
+        new: NDArray[Any] = np.array([value(record) for record in self.records[len(self.scope) :]], dtype=dtype)
+        return np.concatenate([self.scope.column(label, value, dtype, given), new])
 
     @cached_property
     def keyword_counts(self) -> Positions:
@@ -190,7 +190,7 @@ class PairFinder:
         names = {name.casefold() for name in speakers} | {part for name in speakers for part in words(name)}
         common = compared.terms.terms_in_more_than(common_from(len(compared.records)))
         ignored = frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
-        may_change = compared.marks("states_something", states_something)
+        may_change = compared.column("states_something", states_something, np.bool_)
         return replace(compared, comparable=compared.comparable & may_change, ignored=ignored)
 
     def alike(self, compared: ComparisonSet, position: int) -> tuple[NearDuplicates, int]:
@@ -210,16 +210,18 @@ class PairFinder:
     ) -> tuple[list[NearDuplicates], Counter[str]]:
         """Return the nearest to decide on of each new record, and how many pairs were ruled out for which reason."""
         informative = _informative_stems(index, compared.records[len(index.records) :])
-        by_assistant = compared.marks("by_assistant", lambda record: _is_by_assistant(record, index), ELSEWHERE)
+        said_in = compared.column("last_source", lambda record: _last_source(record, index), np.intp, ELSEWHERE)
+        by_assistant = np.append(index.turns.from_assistant, False)[said_in]  # advice and lists, which are about nobody
         chosen: list[NearDuplicates] = []
         ruled_out = Counter[str]()
         for near in found:
             newer = compared.records[near.position]
             is_advice = by_assistant[near.others] & (by_assistant[near.position] and not states_change(newer))
-            ruled_out[BY_ASSISTANT] += int(is_advice.sum())
+            in_turn = ~is_advice & (said_in[near.others] == said_in[near.position]) & (said_in[near.position] >= 0)
+            ruled_out.update({BY_ASSISTANT: int(is_advice.sum()), ONE_TURN: int(in_turn.sum())})
             nearest = np.lexsort((-near.others, -near.cosines))  # of equals the latest first
             kept: list[int] = []
-            for place in nearest[~is_advice[nearest]].tolist():
+            for place in nearest[~(is_advice | in_turn)[nearest]].tolist():
                 if reason := ruled_out_reason(compared.records[near.others[place]], newer, informative):
                     ruled_out[reason] += 1
                 elif len(kept := [*kept, place]) == MAX_PARTNERS:
@@ -256,10 +258,10 @@ def _undecided(pairs: Sequence[Pair], index: ScopeIndex) -> list[Pair]:
     return [pair for pair in pairs if frozenset((pair.older_id, pair.newer_id)) not in decided]
 
 
-def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
-    """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
-    turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
-    return turn is not None and turn.role == "assistant"
+def _last_source(record: Record, index: ScopeIndex) -> int:
+    """Return the position of the turn that a record rests on last; -1 for none."""
+    *_, turn_id = ["", *record.source_turn_ids]
+    return index.turns.position(turn_id) if turn_id in index.turns else -1
 
 
 def _keyword_terms(record: Record) -> list[str]:
