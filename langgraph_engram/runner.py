@@ -37,9 +37,8 @@ from langgraph_engram.pending import (
     pending_tasks_for,
     tasks_to_do,
 )
-from langgraph_engram.prompts.answers import is_unknown
 from langgraph_engram.prompts.list_items import ANSWER
-from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN, is_unknown
 from langgraph_engram.requests import check_name, errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.results import Approval, RecallUpdate, Receipt, Recollection, sums_of, total
 from langgraph_engram.schema import Decision, Metadata, PendingTask, Scope

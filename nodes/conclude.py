@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.prompts.answers import is_unknown
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.write_answer import UNKNOWN, is_unknown
 from langgraph_engram.results import Recollection, Verdict, total
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.prompts.answers import cited_answer, is_unknown, rests_on_evidence
-from langgraph_engram.prompts.write_answer import AnswerForm
+from langgraph_engram.prompts.write_answer import AnswerForm, cited_answer, is_unknown, rests_on_evidence
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from time import time
 
 from langgraph_engram.llm.base import Model, entry_of
-from langgraph_engram.prompts.answers import rests_on_evidence
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.rendering import CITATION
-from langgraph_engram.prompts.write_answer import AnswerForm
+from langgraph_engram.prompts.write_answer import AnswerForm, rests_on_evidence
 from langgraph_engram.results import total
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState, needs_whole

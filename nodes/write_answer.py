@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.answers import answer_from, cited_answer, read_items
-from langgraph_engram.prompts.list_items import ListItems
-from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer
+from langgraph_engram.prompts.list_items import ListItems, answer_from, read_items
+from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer, cited_answer
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings

@@ -1,5 +1,10 @@
-"""Ask for the answer that people read (HyMem section 3.3), and say how passages are laid out and answers worded."""
+"""Ask for the answer that people read (HyMem section 3.3), say how passages are laid out and answers worded; read it.
 
+Small models write the number of a passage in place of an answer, which becomes its text, or an answer without numbers,
+which is traced to the passage that holds most of its words.
+"""
+
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -7,13 +12,26 @@ from datetime import datetime
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import CITATION, DATA_ONLY, format_evidence, inside, one_line, without_tags
+from langgraph_engram.prompts.rendering import (
+    CITATION,
+    DATA_ONLY,
+    cited_numbers,
+    format_evidence,
+    inside,
+    numbers_of,
+    one_line,
+    without_tags,
+)
 from langgraph_engram.schema import LASTING, Evidence, Intent
 from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.temporal.datetimes import format_day
+from langgraph_engram.text.words import content_stems
 
 UNKNOWN = "I don't know."
 """What an answer says when the evidence is absent."""
+MIN_SUPPORT = 0.5
+"""Share of an answer's content stems that a passage holds for the answer to be traced to it."""
+ANSWER_LINE = re.compile(r"^\W*ANSWER\W*:", re.IGNORECASE | re.MULTILINE)
 
 BRIEF = """\
 Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
@@ -147,3 +165,58 @@ class WriteAnswer(AnswerInputs, Question[str]):
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         return self.render_with(self.form.wording.concluding)
+
+
+def final_answer(answer: str) -> tuple[str, bool]:
+    """Return what follows the last "Answer:" of a line, else all of it, and whether it says that there may be more."""
+    last = ANSWER_LINE.split(answer)[-1].strip()
+    return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
+
+
+def cited_answer(reply: str, pool: Sequence[Evidence]) -> tuple[str, bool]:
+    """Return the final answer of a reply, with citations, and whether it says that there may be more."""
+    words, may_go_on = final_answer(reply)
+    return with_citations(words, pool), may_go_on
+
+
+def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
+    """Return an answer in words that cites passages of the pool, where any of them supports it."""
+    valid = without_unknown_citations(answer, len(pool))
+    words = CITATION.sub("", valid).strip(" .,;:")
+    numbers = cited_numbers(valid)
+    if not words:
+        return f"{pool[numbers[0] - 1].text} [{numbers[0]}]" if numbers else ""
+    if numbers or is_unknown(words):
+        return valid
+    number = _source_number(words, pool)
+    return f"{valid} [{number}]" if number else valid
+
+
+def without_unknown_citations(answer: str, count: int) -> str:
+    """Remove citations of passages outside of 1 to `count`."""
+
+    def keep_valid(match: re.Match[str]) -> str:
+        valid = [number for number in numbers_of(match) if 1 <= number <= count]
+        lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
+        return f"{lead}[{', '.join(map(str, valid))}]" if valid else ""
+
+    return CITATION.sub(keep_valid, answer).strip()
+
+
+def rests_on_evidence(answer: str) -> bool:
+    """Return whether an answer is known and cites a passage."""
+    return bool(CITATION.search(answer)) and not is_unknown(answer)
+
+
+def is_unknown(answer: str) -> bool:
+    """Return whether an answer says that it is not known."""
+    return answer.casefold().startswith(UNKNOWN.rstrip(".").casefold())
+
+
+def _source_number(answer: str, pool: Sequence[Evidence]) -> int:
+    """Return the number of the passage that holds most of an answer's words; 0 where none holds enough of them."""
+    stems = set(content_stems(answer))
+    texts = (" ".join([passage.text, *(turn.indexed_text for turn in passage.turns)]) for passage in pool)
+    shared = [len(stems & set(content_stems(text))) for text in texts]
+    best = max(shared, default=0)
+    return shared.index(best) + 1 if best and best >= MIN_SUPPORT * len(stems) else 0

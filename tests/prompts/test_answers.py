@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.answers import final_answer, with_citations, without_unknown_citations
+from langgraph_engram.prompts.write_answer import final_answer, with_citations, without_unknown_citations
 
 
 @pytest.fixture

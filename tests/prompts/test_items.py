@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.prompts.answers import answer_from, read_items
+from langgraph_engram.prompts.list_items import answer_from, read_items
 from langgraph_engram.prompts.write_answer import UNKNOWN
 
 SAID = ("I bought a red kite in May.", "A friend gave me a box kite.", "I planned to buy a sled.", "Rain again.")
