@@ -90,6 +90,21 @@ def test_a_window_is_read_when_the_next_one_begins():
     assert read == [0, 0, 0, 0, 2, 2, 3, 3]
 
 
+def test_key_sentences_are_drawn_when_their_unit_is_whole():
+    """Turns that come one by one are read together once the next unit begins (HyMem 3.1), or their session ends."""
+    bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
+    said = [*bees, "By the way, my sister Runa moved to Oslo."]
+    model = FakeModel([by_rule] * 20)
+    with Memory("memory:", model, "hymem", encoder="hashing") as memory:
+        for text in said:
+            memory.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id="s1")
+        units = [[turn.text for turn in question.turns] for question in model.asked]
+        memory.remember([], user_id="ana", session_id="s1", close_session=True)
+
+    assert units == [bees]
+    assert [[turn.text for turn in question.turns] for question in model.asked[1:]] == [said[1:]]
+
+
 def test_what_waits_is_read_where_nothing_can_come_any_more():
     """Another session that begins ends those before; a call without a session is one by itself."""
     model = FakeModel([by_rule] * 20)
