@@ -94,7 +94,9 @@ def write_parts(store: Store, model: Model, settings: Settings) -> WriteParts:
                 history=History(paper.seeds, store.encoder if paper.joined_query else None),
             )
         case HyMemSettings() as paper:
-            segmenter = LearnedSegmenter(store.encoder, max_turns, has_boundaries=False, shares_turns=True)
+            segmenter = LearnedSegmenter(
+                store.encoder, max_turns, has_boundaries=False, shares_turns=True, waits=paper.waits
+            )
             return replace(parts, segmenter=segmenter, views=(KEY_SENTENCES,) if paper.level1 else ())
     return parts
 

@@ -50,6 +50,8 @@ def overridden(settings: Settings, text: str) -> Settings:
     for group, change in _read(text, SETTINGS_VARIABLE, '{"update": {"approve": ["MERGE"]}}').items():
         held = whole.get(group)
         whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
+    if isinstance(whole["paper"], dict) and "name" not in whole["paper"]:
+        raise InvalidSetting(f"{SETTINGS_VARIABLE} sets `paper`: {settings.preset!r} follows none, name one that does")
     return _validated(Settings, whole, SETTINGS_VARIABLE)
 
 

@@ -113,6 +113,8 @@ class HyMemSettings(Frozen):
     """HyMem (arXiv 2602.13933)."""
 
     name: Literal["hymem"] = "hymem"
+    waits: bool = True
+    """Whether key sentences are drawn when a unit is whole: until then it is kept as turns (section 3.1)."""
 
     # Reading
     top_k: int = Field(30, ge=1)

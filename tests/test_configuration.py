@@ -104,3 +104,9 @@ def test_settings_that_do_not_fit_are_refused(variable, read, texts):
     for text in ("{", "[]", "/nowhere/settings.json", '{"no": 1}', *texts):
         with pytest.raises(InvalidSetting, match=variable):
             read(text)
+
+
+def test_a_number_of_a_paper_is_refused_where_none_is_followed():
+    """The message says so, and what to do."""
+    with pytest.raises(InvalidSetting, match="'engram' follows none, name one that does"):
+        overridden(Settings(), '{"paper": {"top_k": 7}}')

@@ -5,9 +5,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.llm.base import Failure, Question
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
@@ -85,6 +88,21 @@ def test_a_window_is_read_when_the_next_one_begins():
             read.append(sum(len(question.turns) for question in asked_about(model.asked, "ExtractRecords")))
 
     assert read == [0, 0, 0, 0, 2, 2, 3, 3]
+
+
+def test_key_sentences_are_drawn_when_their_unit_is_whole():
+    """Turns that come one by one are read together once the next unit begins (HyMem 3.1), or their session ends."""
+    bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
+    said = [*bees, "By the way, my sister Runa moved to Oslo."]
+    model = FakeModel([by_rule] * 20)
+    with Memory("memory:", model, "hymem", encoder="hashing") as memory:
+        for text in said:
+            memory.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id="s1")
+        units = [[turn.text for turn in question.turns] for question in model.asked]
+        memory.remember([], user_id="ana", session_id="s1", close_session=True)
+
+    assert units == [bees]
+    assert [[turn.text for turn in question.turns] for question in model.asked[1:]] == [said[1:]]
 
 
 def test_what_waits_is_read_where_nothing_can_come_any_more():
@@ -348,6 +366,21 @@ def test_a_narrative_is_asked_for_with_its_time_and_people(write):
     said = "I help you because we are friends.\n"
     later = f"Ben: I love pears.\nBen: {said}Ben to Ana: {said}"
     assert f"-- Tue 9 May 2023\n{later}" in text
+
+
+def test_a_dimension_that_a_model_leaves_out_stays_empty():
+    """Nothing is read off the sentence in its place (DimMem 3.1)."""
+    said = {"speaker": "Ana", "text": "I moved to Oslo on 3 May 2023 because rents in Bergen had doubled."}
+    records = '{"records": [{"sources": [1], "content": "Ana moved house."}]}'
+    chat_model = GenericFakeChatModel(messages=iter([AIMessage(records)]))
+    with Memory("memory:", ChatModel(chat_model, "fake", ChatSettings()), "dimmem", encoder="hashing") as memory:
+        memory.remember([said], user_id="ana", session_id="s1", close_session=True)
+
+        (record,) = memory.show("records", "ana")
+
+    assert record.content == "Ana moved house."
+    named = (record.time_text, record.event_start, record.location, record.reason, record.purpose, record.keywords)
+    assert named == ("", None, "", "", "", [])
 
 
 def test_hymem_units_are_topics_that_overlap(write):

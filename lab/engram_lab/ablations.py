@@ -1,6 +1,6 @@
 """Take single parts out of a preset, as the papers do; docs/explanation/ablations.md names their tables."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, HyMemSettings, StructMemSettings
@@ -12,14 +12,23 @@ Ablation = Callable[[Settings], Settings]
 LIGHTMEM_COSINE = 0.85
 
 
-def without(settings: Settings, parts: Iterable[str]) -> Settings:
-    """Return settings without some parts of them."""
-    for part in parts:
+def without(settings: Settings, parts: Sequence[str]) -> Settings:
+    """Return settings without some parts of them, in whichever order these are named."""
+    left = _without_all(settings, parts)
+    for position, part in enumerate(parts):
         if part not in ABLATIONS:
             raise InvalidInput(f"unknown part {part!r}: choose among {', '.join(ABLATIONS)}")
-        before, settings = settings, ABLATIONS[part](settings)
-        if settings == before:
+        if ABLATIONS[part](settings) == settings:
             raise InvalidInput(f"{part!r} cannot be taken out of {settings.preset!r}: it has no such part")
+        if _without_all(settings, [*parts[:position], *parts[position + 1 :]]) == left:
+            raise InvalidInput(f"{part!r} is taken out with the other parts already: leave it away")
+    return left
+
+
+def _without_all(settings: Settings, parts: Collection[str]) -> Settings:
+    """Take parts out, of each paper the last first: `raw` asks whether anything goes deep."""
+    for part in reversed([*ABLATIONS]):
+        settings = ABLATIONS[part](settings) if part in parts else settings
     return settings
 
 
@@ -45,7 +54,8 @@ def _content_only(settings: Settings) -> Settings:
     if not isinstance(settings.paper, DimMemSettings):
         return settings
     settings = _routed(settings, [name for name in settings.retrieve.routes if name in ("lexical", "dense")])
-    return changed(_filter(settings), "paper", dimensions=False, shows_dimensions=False, assistant_replies="never")
+    shown = {"dimensions": False, "causal": False, "shows_dimensions": False, "assistant_replies": "never"}
+    return changed(_filter(settings), "paper", **shown)
 
 
 def _filter(settings: Settings) -> Settings:
@@ -58,7 +68,7 @@ def _filter(settings: Settings) -> Settings:
 def _boundary(settings: Settings) -> Settings:
     """No text of boundaries and no route by them; where events are all that is found, by their summaries alone."""
     if isinstance(settings.paper, EsMemSettings):
-        return changed(settings, "paper", boundaries=False, boundary_k=0)
+        return changed(settings, "paper", boundaries=False, boundary_k=0, boundary_alpha=1.0)
     return _unrouted("boundary")(settings)
 
 
@@ -69,7 +79,8 @@ def _raw(settings: Settings) -> Settings:
 
 
 def _synthesis(settings: Settings) -> Settings:
-    return changed(_unrouted("synthesis")(settings), "synthesis", enabled=False)
+    settings = _paper(StructMemSettings, seeds=0)(_unrouted("synthesis")(settings))
+    return changed(settings, "synthesis", enabled=False)
 
 
 def _level1(settings: Settings) -> Settings:

@@ -44,8 +44,8 @@ Without = Annotated[
     _option(
         "--without",
         "Take a part out of the preset: dimension, content-only, causal, assistant or filter (dimmem), segmentation, "
-        "boundary, summary or raw (esmem), synthesis, relations or seeds (structmem), level1, light, deep or reflect "
-        "(hymem). May be given several times.",
+        "boundary, summary or raw (esmem), synthesis, relations or seeds (structmem), level1, raw, light, deep or "
+        "reflect (hymem). May be given several times.",
     ),
 ]
 DATA_SETS = {

@@ -46,6 +46,31 @@ def test_a_part_can_be_taken_out_once(name, part):
         without(settings, [part])
 
 
+@pytest.mark.parametrize(
+    ("name", "part", "other"),
+    [
+        ("hymem", "deep", "light"),
+        ("hymem", "level1", "light"),
+        ("hymem", "level1", "deep"),
+        ("hymem", "deep", "raw"),
+        ("structmem", "synthesis", "seeds"),
+        ("esmem", "boundary", "summary"),
+        ("dimmem", "content-only", "causal"),
+    ],
+)
+def test_what_another_part_takes_along_is_no_row_of_its_own(name, part, other):
+    """Whichever is named first, the part that changes nothing beside the other is refused."""
+    for parts in ([part, other], [other, part]):
+        with pytest.raises(InvalidInput, match=f"'{other}' is taken out with the other parts already"):
+            without(preset(name), parts)
+
+
+@pytest.mark.parametrize(("name", "parts"), [("structmem", ["relations", "synthesis"]), ("engram", ["raw", "deep"])])
+def test_the_order_of_parts_does_not_matter(name, parts):
+    """Rows that combine parts are the same settings however they are typed."""
+    assert without(preset(name), parts) == without(preset(name), parts[::-1])
+
+
 def shown(name, part):
     """Remember weekly sessions under a preset without a part, and return what an answer was written from."""
     with Memory("memory:", "rules", encoder="hashing", settings=without(preset(name), [part])) as memory:

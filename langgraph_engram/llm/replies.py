@@ -131,7 +131,8 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
         return Mistake("there are several answers where one is needed")
     try:
         storable = json.dumps(_as_object(values[0], shape), ensure_ascii=False).encode("utf-8", "replace")
-        return shape.model_validate(json.loads(storable))  # no store can encode a lone surrogate
+        answer = shape.model_validate(json.loads(storable))  # no store can encode a lone surrogate
+        return shape.model_validate(answer.model_dump())  # what it leaves out is as empty as if it had said so
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
         lines = [f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in errors[:MAX_ERRORS]]

@@ -376,6 +376,7 @@ class LearnedSegmenter(Segmenter):
     """Turns from which an event is closed whatever its topic."""
     has_boundaries: bool = True
     shares_turns: bool = False
+    waits: bool = False
     context_turns = 2
 
     def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
