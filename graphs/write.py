@@ -120,8 +120,10 @@ def build_write_graph(
     parts = write_parts(store, model, settings)
     writer = model if settings.paper else rule_model
     paper = settings.paper
-    compressor = isinstance(paper, DimMemSettings | StructMemSettings) and paper.compression < 1 and Compressor(paper)
-    extractor = Extractor(writer, parts.views, compressor or None)
+    shorten = None
+    if isinstance(paper, DimMemSettings | StructMemSettings) and paper.compression < 1:
+        shorten = Compressor(paper)
+    extractor = Extractor(writer, parts.views, shorten)
     graph = InstrumentedGraph("remember", WriteState, WriteInput, WriteOutput, entry)
     graph.add_node("receive", Receive(store, settings.extract.date_order, settings.receive))
     graph.add_node("segment", Segment(store, parts.segmenter))
@@ -131,7 +133,7 @@ def build_write_graph(
     if settings.update.enabled:
         graph.add_node("consolidate", Consolidate(store, writer, settings.update, settings.verify, parts.resolver))
         graph.add_node("approve_updates", ApproveUpdates(store))
-    graph.add_node("persist", Persist(store, parts.segmenter.limits, parts.scheduler, parts.finder))
+    graph.add_node("persist", Persist(store, parts.segmenter, parts.scheduler, parts.finder))
     synthesize = Synthesize(store, model, settings.synthesis, parts.scheduler, parts.history, parts.chooser)
     graph.add_node("synthesize", synthesize)
     graph.add_node("report_run", ReportRun(store))

@@ -28,7 +28,7 @@ class DimMemSettings(CompressedReading):
     overlap: int = Field(5, ge=0)
     """O, such turns shared with the window before, read but never a source (section 3.2)."""
     waits: bool = True
-    """Whether a window is read when it is full, or its session ends: until then it is kept as turns (section 3.2)."""
+    """Whether a window is read once the next begins or its session ends; until then it is turns alone (section 3.2)."""
     dimensions: bool = True
     """Whether records have dimensions; without, they are their content and when it was mentioned (section 4.3)."""
     causal: bool = True
@@ -93,7 +93,7 @@ class StructMemSettings(CompressedReading):
     buffer_tokens: int = Field(512, ge=16)
     """Tokens from which a buffer is written (section 2.1; the number is its code's)."""
     waits: bool = True
-    """Whether a buffer is written when it is full, or its session ends: until then it is kept as turns."""
+    """Whether a buffer is written once the next begins or its session ends; it is kept as turns till then."""
     relations: bool = True
     """Whether relations are extracted beside facts (Table 2)."""
     seeds: int = Field(15, ge=0)

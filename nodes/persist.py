@@ -17,15 +17,19 @@ from langgraph_engram.pending import (
     completed_ids,
     is_done_by_another,
     pending_tasks_by_session,
+    pending_tasks_for,
     records_to_decide,
     stored_turns,
 )
-from langgraph_engram.schema import Pair, PendingTask, Record
-from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits, rebase
+from langgraph_engram.schema import Event, Pair, PendingTask, Record
+from langgraph_engram.segmentation.events import EventBuilder, rebase
+from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses
+
+CLOSED_MEANWHILE = "another run closed what this one waited with"
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Persist:
     """Commit events, boundaries, records and decisions; complete the run. Reads everything before it."""
 
     store: Store
-    limits: SummaryLimits
+    segmenter: Segmenter
     scheduler: Scheduler
     finder: PairFinder
 
@@ -78,7 +82,7 @@ class Persist:
         pending: Sequence[PendingTask],
     ) -> Changes:
         events, boundaries, own = rebase(
-            EventBuilder(state["request"].scope.key, self.limits),
+            EventBuilder(state["request"].scope.key, self.segmenter.limits),
             index,
             state["session_ids"],
             state["events"],
@@ -93,7 +97,7 @@ class Persist:
             to_summarize = [task.turn_ids for task in state["tasks"]] + [event.turn_ids for event in events]
             turn_ids = chain.from_iterable(to_summarize)
             due = pending_tasks_by_session(state["run_id"], stored_turns(index, turn_ids), "synthesize", UNFINISHED)
-        failures = [*state["failures"], *left]
+        failures = [*state["failures"], *left, *self._unread(state, events, index)]
         return Changes(
             events=events,
             boundaries=boundaries,
@@ -104,6 +108,16 @@ class Persist:
             changed=applied.changed,
             completed=completed_ids(state["run_id"], state["tasks"], failures, pending),
         )
+
+    def _unread(self, state: WriteState, events: Sequence[Event], index: ScopeIndex) -> list[PendingTask]:
+        """Return tasks for turns of events that another run closed meanwhile, and that this one waited with."""
+        stored = filter(None, (index.events.get(event.event_id) for event in events))
+        given = [*filter(self.segmenter.reads, [*state["events"], *stored])]
+        read = {turn_id for event in given for turn_id in event.turn_ids}
+        closed = (event for event in events if event.status == "closed" and self.segmenter.waits)
+        missed = ([turn_id for turn_id in event.turn_ids if turn_id not in read] for event in closed)
+        failed = ((stored_turns(index, turn_ids), CLOSED_MEANWHILE) for turn_ids in missed)
+        return pending_tasks_for(state["run_id"], "extract", failed)
 
 
 def _is_half_written(state: WriteState, index: ScopeIndex) -> bool:

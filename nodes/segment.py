@@ -1,8 +1,10 @@
 """Cut a run's turns into events, and describe how each begins (ES-Mem sections 3.1 and 3.2)."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from langgraph_engram.schema import Event
+from langgraph_engram.pending import stored_turns
+from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import closed_sessions
 from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.state import WriteState
@@ -27,7 +29,12 @@ class Segment:
         events = (event for session_id in state["session_ids"] for event in index.session_events(session_id))
         stored = [event for event in events if not turn_ids.isdisjoint(event.turn_ids)]
         found = self._cut(state, index, stored)
-        ended = closed_sessions(index, found.events) if self.segmenter.waits else []
+        ended: list[Event] = []
+        if self.segmenter.waits:
+            ended = closed_sessions(index, found.events)
+            found = replace(
+                found, events=[_closed_before_others(event, index, state["turns"]) for event in found.events]
+            )
         new = {event.event_id for event in found.events}
         known = [event for event in stored if event.event_id not in new]
         return {
@@ -49,3 +56,11 @@ class Segment:
             session = SessionTurns(index, session_id, own, found.events, request.close_session)
             found += self.segmenter.segment(request.scope.key, session)
         return found
+
+
+def _closed_before_others(event: Event, index: ScopeIndex, new: Sequence[Turn]) -> Event:
+    """Return an event, closed where a stored one of its session holds a later turn: a retry may cut earlier turns."""
+    held = (turn_id for other in index.session_events(event.session_id) for turn_id in other.turn_ids)
+    last = max((turn.seq for turn in stored_turns(index, held)), default=-1)
+    own = (turn for turn in (*new, *stored_turns(index, event.turn_ids)) if turn.turn_id in event.turn_ids)
+    return event if any(turn.seq >= last for turn in own) else event.model_copy(update={"status": "closed"})

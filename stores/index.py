@@ -223,9 +223,10 @@ class ScopeIndex:
         """
         if moment is None and (branches == "all" or not self.turns.is_withdrawn.any()):
             return self
-        if self.view is None or self.view[0] != (moment, branches):
-            self.view = (moment, branches), _as_of(self, moment, branches)
-        return self.view[1]
+        view = self.view  # another thread may ask for another one meanwhile
+        if view is None or view[0] != (moment, branches):
+            view = self.view = (moment, branches), _as_of(self, moment, branches)
+        return view[1]
 
     def with_parts(self, **parts: object) -> "ScopeIndex":
         """Return an index with another revision, or other items of a kind; this one stays as it is."""

@@ -136,7 +136,7 @@ class ComparisonSet:
 
 
 class NearDuplicates(NamedTuple):
-    """The earlier records that a new one resembles, by their positions, in order, and their cosines with it."""
+    """The earlier records that a new one resembles, by their positions, and their cosines with it."""
 
     position: int
     others: Positions

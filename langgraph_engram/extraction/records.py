@@ -144,8 +144,13 @@ def without_known_kinds(records: Sequence[Record], asked: AbstractSet[str], inde
     Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
     """
     stored = (record for record in index.records.items if not asked.isdisjoint(record.source_turn_ids))
-    known = {(record.kind, turn_id) for record in stored for turn_id in record.source_turn_ids if turn_id in asked}
-    return [record for record in records if known.isdisjoint((record.kind, key) for key in record.source_turn_ids)]
+    keys = {(record.event_id, record.kind, key) for record in stored for key in record.source_turn_ids}
+    known = {key for key in keys if key[-1] in asked}
+    return [
+        record
+        for record in records
+        if known.isdisjoint((record.event_id, record.kind, key) for key in record.source_turn_ids)
+    ]
 
 
 def _turns_of(cited: Sequence[Sentence], said: Sequence[Sentence]) -> list[Turn]:

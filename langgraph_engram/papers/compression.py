@@ -30,6 +30,7 @@ class Compressor:
 
     def __call__(self, turns: Sequence[Turn]) -> dict[str, Turn]:
         """Return turns of fewer words by id, each of as many sentences; without those that have then others."""
+        turns = [turn for turn in turns if turn.text.strip()]
         said = [[" ".join(sentence.split()) for sentence in split_sentences(turn.text)] for turn in turns]
         texts, rate = ["\n".join(sentences) for sentences in said], self.settings.compression
         options: dict[str, Any] = {"use_context_level_filter": False, "force_tokens": ["\n", ".", "!", "?"]}

@@ -351,7 +351,7 @@ class Segmenter(ABC):
     """Cut turns into events."""
 
     context_turns: int = 0
-    """Turns before an event that are read with it."""
+    """Turns before an event that are read with it, a source where `shares_turns`."""
     shares_turns: bool = False
     """Whether these are a source of what is drawn from it, too."""
     waits: bool = False

@@ -7,7 +7,7 @@ from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.pending import UNFINISHED, pending_task
 from langgraph_engram.schema import Decision, Proposal
-from langgraph_engram.segmentation.events import LIMITS
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.settings import SynthesisSettings, UpdateSettings
 from langgraph_engram.summarization.scheduling import Scheduler
 
@@ -33,7 +33,8 @@ def update(store, keep, turn, record, to_remember):
         "proposals": [Proposal(decision=decision)],
         "failures": failures,
     }
-    return Persist(store, LIMITS, Scheduler(SynthesisSettings()), PairFinder(store, UpdateSettings()))(state)
+    finder = PairFinder(store, UpdateSettings())
+    return Persist(store, LearnedSegmenter(store.encoder, 20), Scheduler(SynthesisSettings()), finder)(state)
 
 
 def test_a_run_that_decides_anew_has_decided_and_written_nothing(update, store, scope):
