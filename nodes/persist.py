@@ -111,10 +111,12 @@ class Persist:
 
     def _unread(self, state: WriteState, events: Sequence[Event], index: ScopeIndex) -> list[PendingTask]:
         """Return tasks for turns of events that another run closed meanwhile, and that this one waited with."""
+        if not self.segmenter.waits:
+            return []
         stored = filter(None, (index.events.get(event.event_id) for event in events))
         given = [*filter(self.segmenter.reads, [*state["events"], *stored])]
         read = {turn_id for event in given for turn_id in event.turn_ids}
-        closed = (event for event in events if event.status == "closed" and self.segmenter.waits)
+        closed = (event for event in events if event.status == "closed")
         missed = ([turn_id for turn_id in event.turn_ids if turn_id not in read] for event in closed)
         failed = ((stored_turns(index, turn_ids), CLOSED_MEANWHILE) for turn_ids in missed)
         return pending_tasks_for(state["run_id"], "extract", failed)
