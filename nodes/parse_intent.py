@@ -7,7 +7,6 @@ from uuid import uuid4
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.embeddings.minilm import VECTOR_SPACE
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import SYSTEM, ParseIntent
 from langgraph_engram.results import UsageEntry
@@ -78,13 +77,11 @@ class ParseIntentStep:
 
     def _sorted(self, intent: Intent, request: RecallRequest, index: ScopeIndex) -> Intent:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
-        encoder = self.store.encoder
-        is_told = self.settings.messages and encoder.name == VECTOR_SPACE  # the classifier knows MiniLM alone
-        if request.mode == "recall" or not is_told:
+        if request.mode == "recall" or not self.settings.messages:
             return intent
         sort = sort_of(
             intent,
-            encoder.encode([intent.anchor])[0],
+            self.store.encoder,
             is_talk=not index.turns.from_assistant.any(),
             least_idle=SURELY_IDLE if request.select else 0.0,
         )

@@ -21,7 +21,7 @@ def sources() -> set[str]:
     own = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "langgraph_engram").rglob("*")
-        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".onnx", ".html", ".css")
+        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".onnx", ".npz", ".html", ".css")
         and path.relative_to(ROOT / "langgraph_engram").parts[0] not in TOP
     }  # fmt: skip
     folders = {

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.words import content_stems
 
 Vectors: TypeAlias = NDArray[np.float32]
+Reading = Literal["message", "statement"]
+"""What a text is read for: what bears on a message, or what a statement is good for."""
 
 LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
@@ -38,6 +40,19 @@ class Encoder(Protocol):
         Returns:
             A float32 array of shape (len(texts), dimensions); each row has length 1. No texts give (0, dimensions).
         """
+
+
+@runtime_checkable
+class Reader(Encoder, Protocol):
+    """An encoder that can read texts for more than what they are about."""
+
+    def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors:
+        """Encode texts as `encode` does, by another reading."""
+
+
+def encode_as(encoder: Encoder, reading: Reading, texts: Sequence[str]) -> Vectors | None:
+    """Return the unit vectors of texts by a reading; None if the encoder has none."""
+    return encoder.encode_as(reading, texts) if isinstance(encoder, Reader | CachingEncoder) else None
 
 
 def texts_of_turn(turn: Turn) -> list[str]:
@@ -84,7 +99,7 @@ class CachingEncoder:
         """Create an empty cache of `size` texts; the least recently used is evicted first, 0 caches nothing."""
         self.inner = inner
         self._size = size
-        self._rows: OrderedDict[str, Vectors] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -94,21 +109,32 @@ class CachingEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, the missing ones in one call. The array is not shared with the cache."""
+        return self._cached("", texts, self.inner.encode)
+
+    def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors | None:
+        """Encode texts by a reading, as `encode` does; None if the inner encoder has none."""
+        if not isinstance(self.inner, Reader):
+            return None
+        return self._cached(reading, texts, partial(self.inner.encode_as, reading))
+
+    def _cached(self, reading: str, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
         if not texts:
-            return self.inner.encode(texts)
+            return encode(texts)
+        keys = [(reading, text) for text in texts]
         with self._lock:
-            rows = {text: self._rows[text] for text in texts if text in self._rows}
-            for text in rows:
-                self._rows.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in rows]
+            rows = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in rows:
+                self._rows.move_to_end(key)
+        missing = [key for key in dict.fromkeys(keys) if key not in rows]
         if missing:
-            fresh = {text: row.copy() for text, row in zip(missing, self.inner.encode(missing), strict=True)}
+            encoded = encode([text for _, text in missing])
+            fresh = {key: row.copy() for key, row in zip(missing, encoded, strict=True)}
             rows |= fresh
             with self._lock:
                 self._rows |= fresh
                 while len(self._rows) > self._size:
                     self._rows.popitem(last=False)
-        return np.stack([rows[text] for text in texts])
+        return np.stack([rows[key] for key in keys])
 
 
 class HashingEncoder:

@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.base import Reading, Vectors
+from langgraph_engram.embeddings.readings import DOWN, UP, factors, gate_of, stacked_factors
 from langgraph_engram.errors import EncoderUnavailable
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ TOKENS, POSITIONS, SPREAD, PACK, PADDING, MEMBERS = "tokens", "positions", "spre
 """Inputs of the graph; see `pack`."""
 VECTORS = "vectors"
 """Its output."""
+READINGS_FILE = "minilm_readings.onnx"
+"""The graph with the updates of the readings in it."""
+GATE = "gate"
+"""Its further input: which rows of the updates are added."""
 HEADS = 12
 """Heads of the attention."""
 UNUSED = ("__metadata__", "embeddings.position_ids", "pooler.")
@@ -174,6 +179,26 @@ class TorchMiniLM(_MiniLM):
         with self._lock:
             return _encode(self._transformer, texts)
 
+    def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors:
+        """Encode texts by another reading."""
+        from torch import from_numpy
+
+        updates = {name: from_numpy(rows) for name, rows in factors(reading).items()}
+        with self._lock:
+            network: Any = self._transformer[0].auto_model
+            hooks = [
+                layer.register_forward_hook(
+                    lambda _, given, out, name=name: out + given[0] @ updates[name + DOWN].T @ updates[name + UP].T
+                )
+                for name, layer in network.named_modules()
+                if name + UP in updates
+            ]
+            try:
+                return _encode(self._transformer, texts)
+            finally:
+                for hook in hooks:
+                    hook.remove()
+
 
 def _encode(transformer: "SentenceTransformer", texts: Sequence[str]) -> Vectors:
     readable = [replace_surrogates(text) for text in texts]
@@ -189,6 +214,14 @@ class _Network:
     tokenizer: "Tokenizer"
     weights: dict[str, Vectors]
     """What the session may read from as long as it lives."""
+    gate: dict[str, Vectors] = field(default_factory=dict)
+    """A further input: the reading."""
+
+    @cached_property
+    def updated(self) -> "_Network":
+        """Return the network with the updates of all readings. It is opened at the first: 0.2 s."""
+        weights = self.weights | stacked_factors()
+        return replace(self, session=_open_session(READINGS_FILE, weights, packed=False), weights=weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts in order, several batches at once, into an array of shape (len(texts), 384)."""
@@ -206,7 +239,7 @@ class _Network:
         return vectors
 
     def _run(self, batch: list[list[int]]) -> Vectors:
-        (vectors,) = self.session.run([VECTORS], pack(batch))
+        (vectors,) = self.session.run([VECTORS], pack(batch) | self.gate)
         return np.asarray(vectors)
 
 
@@ -226,6 +259,12 @@ class OnnxMiniLM(_MiniLM):
         with self._lock:
             network = self._network
         return network.encode(texts)
+
+    def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors:
+        """Encode texts by another reading; raise as `encode` does."""
+        with self._lock:
+            network = self._network.updated
+        return replace(network, gate={GATE: gate_of(reading)}).encode(texts)
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
@@ -284,26 +323,16 @@ def map_weights(path: Path) -> dict[str, Vectors]:
 
 def _open_network(folder: Path) -> _Network:
     """Load the graph with the weights in `folder`: about 0.2 s. Check it on texts whose similarities are published."""
-    os.environ.setdefault(NO_TELEMETRY, "1")
     try:
-        from onnxruntime import InferenceSession, OrtValue, SessionOptions
-        from onnxruntime.capi import onnxruntime_pybind11_state as errors
         from tokenizers import Tokenizer
+
+        weights = map_weights(folder / WEIGHTS)
+        session = _open_session(GRAPH_FILE, weights)
     except ImportError as error:
         raise EncoderUnavailable(
             f"cannot import ONNX Runtime: {error}; `pip install onnxruntime tokenizers`, or use 'minilm:torch'"
         ) from error
-    broken = (errors.InvalidArgument, errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented)
-    options = SessionOptions()
-    options.intra_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    try:
-        weights = map_weights(folder / WEIGHTS)
-        values = [OrtValue.ortvalue_from_numpy(row) for row in weights.values()]
-        options.add_external_initializers(list(weights), values)
-        graph = files(__package__).joinpath(GRAPH_FILE).read_bytes()
-        session = InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except (ValueError, *broken) as error:
+    except ValueError as error:
         raise EncoderUnavailable(f"cannot load {str(folder / WEIGHTS)!r} into ONNX Runtime: {error}") from error
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     tokenizer.no_padding()
@@ -312,3 +341,22 @@ def _open_network(folder: Path) -> _Network:
     if not matches_proof(network.encode(PROOF_TEXTS)):
         raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {VECTOR_SPACE} in ONNX Runtime")
     return network
+
+
+def _open_session(file: str, weights: dict[str, Vectors], *, packed: bool = True) -> "InferenceSession":
+    """Load a graph with weights by name; raise ValueError where they are not its own. Packed ones are copied."""
+    os.environ.setdefault(NO_TELEMETRY, "1")
+    from onnxruntime import InferenceSession, OrtValue, SessionOptions
+    from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+    broken = (errors.InvalidArgument, errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented)
+    options = SessionOptions()
+    options.intra_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.add_session_config_entry("session.disable_prepacking", str(int(not packed)))
+    options.add_external_initializers(list(weights), [OrtValue.ortvalue_from_numpy(row) for row in weights.values()])
+    graph = files(__package__).joinpath(file).read_bytes()
+    try:
+        return InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except broken as error:
+        raise ValueError(error) from error

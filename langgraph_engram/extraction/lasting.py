@@ -1,8 +1,7 @@
 """Recognise what lasts of what people say, and what it is good for later.
 
 A language model marks it as it extracts. Records in the words that were said are classified here: by logistic
-regressions over the sentence's embedding and over the words and pairs of words that were frequent in its training
-sentences (the lab's `training/sentences.py`). See docs/decisions/0011.
+regressions over the sentence as it is read for that (the lab's `training/readings.py`). See docs/decisions/0011.
 """
 
 import re
@@ -13,9 +12,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm import VECTOR_SPACE
-from langgraph_engram.logistic import TextClassifier
+from langgraph_engram.embeddings.base import Encoder, encode_as
+from langgraph_engram.logistic import Numbers, TextClassifier, sigmoid
 from langgraph_engram.schema import MOST_SIGNIFICANT, Lasting, Record, Turn
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
@@ -25,8 +23,7 @@ from langgraph_engram.text.statements import own_words
 from langgraph_engram.text.words import words
 
 PACKAGE = "langgraph_engram.extraction"
-WEIGHTS_FILE = "lasting_weights.json"
-VOICE_FILE = "voice_weights.json"
+WEIGHTS_FILE = "statement_weights.json"
 LABELS: tuple[Lasting, ...] = get_args(Lasting)
 LASTS: Literal["lasts"] = "lasts"
 """The label of a sentence of any kind."""
@@ -101,12 +98,9 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     """Return those in a speaker's words as classified, by id; an instruction is one sooner if a model says so too."""
     said = [(record, own_words(record.content, record.speaker)) for record in records]
     said = [(record, text) for record, text in said if text != record.content and words(text)]
-    if not said or encoder.name != VECTOR_SPACE:
+    rows = _probabilities((*LABELS, LASTS), [record.indexed_text for record, _ in said], encoder)
+    if rows is None:
         return {}
-    vectors = encoder.encode([record.indexed_text for record, _ in said])
-    rows = TextClassifier.load((*LABELS, LASTS), PACKAGE, WEIGHTS_FILE).probabilities(
-        [text for _, text in said], vectors
-    )
     classified: dict[str, Record] = {}
     for (record, text), row in zip(said, rows, strict=True):
         is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
@@ -119,12 +113,17 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
 
 def _passed_on(surrounded: Collection[str], encoder: Encoder) -> set[str]:
     """Return those sentences, with what surrounds them, that pass on what somebody else says, or is to say."""
-    texts = sorted(surrounded) if encoder.name == VECTOR_SPACE else []
-    if not texts:
+    texts = sorted(surrounded)
+    rows = _probabilities((PASSED_ON,), [f"{UNNAMED}: {text}" for text in texts], encoder)
+    if rows is None:
         return set()
-    vectors = encoder.encode([f"{UNNAMED}: {text}" for text in texts])
-    rows = TextClassifier.load((PASSED_ON,), PACKAGE, VOICE_FILE).probabilities(texts, vectors)
     return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
+
+
+def _probabilities(labels: tuple[str, ...], texts: Sequence[str], encoder: Encoder) -> Numbers | None:
+    """Return the probability that each text has each label; None without texts, or if the encoder does not read."""
+    vectors = encode_as(encoder, "statement", texts) if texts else None
+    return None if vectors is None else sigmoid(TextClassifier.load(labels, PACKAGE, WEIGHTS_FILE).log_odds(vectors))
 
 
 def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:

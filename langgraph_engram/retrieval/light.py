@@ -126,7 +126,7 @@ class LightRetriever:
         ended = [as_passage(relevance.index, candidate) for candidate in _ended(search, found, stop)]
         shown = [excerpted(passage, relevance.stem_weights) for passage in ended]
         surest = max((one.relevance for one in found), default=0.0)
-        if stop and search.intent.sort == "idle" and surest < idle_chance(search.intent.query, fusion.scores.query):
+        if stop and search.intent.sort == "idle" and surest < idle_chance(search.intent.query, self.encoder):
             return []
         if stop and surest < self.settings.relevance_threshold:
             return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]

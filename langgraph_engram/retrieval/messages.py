@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.embeddings.base import Encoder, Vectors, encode_as
 from langgraph_engram.filters import Condition
 from langgraph_engram.logistic import LogisticRegression, Numbers, log_odds
 from langgraph_engram.prompts.rendering import clipped, day_headings, plain, quoted, speaker_name
@@ -30,7 +30,9 @@ from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.statements import own_words
 
 WEIGHTS_FILE = "message_weights.json"
-FEATURES = ("lasts", "cosine", "rank", "nearest", "records", "length", "idle")
+PLAIN_FILE = "plain_message_weights.json"
+"""The weights where the encoder cannot read a message for what bears on it."""
+FEATURES = ("lasts", "bearing", "cosine", "rank", "nearest", "records", "length", "idle")
 """The features of a statement, in the order of the columns; see `Statements.features`."""
 POOL = 200
 """Statements that are compared: the nearest, and the nearest of those that matter."""
@@ -77,6 +79,8 @@ class Statements:
     message: str
     query: Vectors
     """The unit vector of the message."""
+    bearing: Vectors
+    """The same, read for what bears on it; `query` itself where the encoder cannot."""
     idle: float
     """The probability that nothing bears on it, by its words alone."""
 
@@ -86,11 +90,12 @@ class Statements:
         if not len(positions):
             return []
         rows = self.features(positions)
-        bearing = LogisticRegression.load(FEATURES, __package__, WEIGHTS_FILE).probability(rows)
+        file = PLAIN_FILE if self.bearing is self.query else WEIGHTS_FILE
+        chances = LogisticRegression.load(FEATURES, __package__, file).probability(rows)
         return [
             Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
             for at, chance, cosine in sorted(
-                zip(positions, bearing, rows[:, 1], strict=True), key=lambda found: -found[1]
+                zip(positions, chances, rows[:, 1], strict=True), key=lambda found: -found[1]
             )
         ]
 
@@ -103,7 +108,7 @@ class Statements:
     def positions(self) -> Positions:
         """Return the positions of the statements that are compared, nearest first."""
         said = self.said()
-        cosines = self.matches.index.records.cosine_of(said, self.query)
+        cosines = self.matches.index.records.cosine_of(said, self.bearing)
         mattering = (cosines + MATTERING * self._lasts(said)).astype(np.float32)
         chosen = np.array(sorted({*top_positions(cosines, POOL), *top_positions(mattering, POOL)}), dtype=np.intp)
         return said[chosen[np.argsort(-cosines[chosen], kind="stable")]]
@@ -112,17 +117,18 @@ class Statements:
         """Return the features of statements, nearest first, as an array of shape (statements, len(FEATURES)).
 
         - `lasts`: the log-odds that it lasts, by its significance.
-        - `cosine`: of the message with it.
+        - `bearing`, `cosine`: of the message with it, by its vector for what bears on it and by its own.
         - `rank`: ln(1 + statements that are nearer).
         - `nearest`, `records`, `length`, `idle`: of all: the highest cosine, ln of the records in the scope, ln of the
           message's characters, and the log-odds that it is idle.
         """
         records = self.matches.index.records
-        cosines = records.cosine_of(positions, self.query)
+        cosines = records.cosine_of(positions, self.bearing)
         idle = log_odds(np.array([self.idle]), LEAST)[0]
         of_all = (cosines.max(), np.log(len(records)), np.log1p(len(self.message)), idle)
         shared = np.tile(np.array(of_all), (len(positions), 1))
-        return np.column_stack([self._lasts(positions), cosines, np.log1p(np.arange(len(positions))), shared])
+        plain_cosines, ranks = records.cosine_of(positions, self.query), np.log1p(np.arange(len(positions)))
+        return np.column_stack([self._lasts(positions), cosines, plain_cosines, ranks, shared])
 
     def _lasts(self, positions: Positions) -> Numbers:
         return log_odds(self.matches.index.records.significance[positions] / MOST_SIGNIFICANT, LEAST)
@@ -161,8 +167,9 @@ def statements_for(
 ) -> Statements:
     """Return what people said in a scope, to be compared with a message."""
     query = encoder.encode([intent.anchor])[0]
-    idle = idle_chance(intent.query, query)
-    return Statements(Matches(index, conditions), intent.anchor, query, idle)
+    read = encode_as(encoder, "message", [intent.anchor])
+    bearing = query if read is None else read[0]
+    return Statements(Matches(index, conditions), intent.anchor, query, bearing, idle_chance(intent.query, encoder))
 
 
 @dataclass(frozen=True)
@@ -218,7 +225,7 @@ def make_offer(statements: Statements) -> Offer:
     fixed = _fitting(index, settled[np.argsort(-worth, kind="stable")][:MOST_FIXED], fixed_tokens)
     asks = record_links(index).is_question & (index.records.significance < MATTERS)
     rest = np.setdiff1d(said[~asks[said]], fixed)
-    nearness = index.records.cosine_of(rest, statements.query) + np.float32(POINT) * index.records.significance[rest]
+    nearness = index.records.cosine_of(rest, statements.bearing) + np.float32(POINT) * index.records.significance[rest]
     nearest = rest[np.argsort(-nearness, kind="stable")]
     unused = fixed_tokens if not len(fixed) else 0
     return Offer(index, _in_order(index, fixed), _in_order(index, _fitting(index, nearest, near_tokens + unused)))

@@ -3,13 +3,10 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
-import numpy as np
-
-from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.embeddings.minilm import VECTOR_SPACE
-from langgraph_engram.logistic import Numbers, TextClassifier
+from langgraph_engram.embeddings.base import Encoder, encode_as
+from langgraph_engram.logistic import Numbers, TextClassifier, softmax
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Breadth, Intent, QuerySort, TimeConstraint
 from langgraph_engram.temporal.find import parse_constraint
@@ -29,16 +26,11 @@ OF_ASKER = re.compile(
     re.IGNORECASE,
 )
 """The asker alone, as somebody who said so: not "we", and not what "should I" do, which anybody may have said."""
-BREADTH_FILE = "breadth_weights.json"
-SORT_FILE = "sort_weights.json"
-BROAD = ("whole", "timeline", "summary")
-"""Whether a query needs the whole, and as what, each with a regression of its own."""
+WEIGHTS_FILE = "query_weights.json"
+BREADTHS: tuple[Breadth, ...] = get_args(Breadth)
 LEAST_WHOLE = {"recall": 0.24, "search": 0.6}
 """The probability of needing the whole from which lines are shown: readers lose more by what is left out."""
-MORE_THAN_A_LIST = 0.5
-"""The probability from which the whole is a timeline or a summary."""
-SORTS: tuple[QuerySort, ...] = ("message", "idle")
-"""What a query may be beside a question about the past, each with a regression of its own."""
+SORTS: tuple[QuerySort, ...] = get_args(QuerySort)
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
 """Types of answers that requests ask for as well."""
 SURELY_IDLE = 0.8
@@ -105,54 +97,56 @@ def first_person_query(intent: Intent) -> str:
 
 
 def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall"] = "recall") -> Breadth:
-    """Return what of a memory a query needs: as its parser says, else by the classifier, which knows MiniLM alone."""
-    if intent.breadth or encoder.name != VECTOR_SPACE:
+    """Return what of a memory a query needs: as its parser says, else as it reads, if the encoder can."""
+    chances = None if intent.breadth else _chances(BREADTHS, first_person_query(intent), encoder)
+    if chances is None:
         return intent.breadth or "narrow"
-    text = first_person_query(intent)
-    classifier = TextClassifier.load(BROAD, __package__, BREADTH_FILE)
-    whole, timeline, summary = classifier.probabilities([text], encoder.encode([text]))[0]
-    if whole < LEAST_WHOLE[mode]:
+    if 1 - chances[BREADTHS.index("narrow")] < LEAST_WHOLE[mode]:
         return "narrow"
-    return "list" if max(timeline, summary) < MORE_THAN_A_LIST else "timeline" if timeline > summary else "summary"
+    return max(BREADTHS, key=lambda breadth: (breadth != "narrow") * chances[BREADTHS.index(breadth)])
 
 
-def sort_of(intent: Intent, vector: Vectors, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
-    """Return whether a query is a question about the past, a message, or idle, by MiniLM's unit vector of shape (d,).
+def sort_of(intent: Intent, encoder: Encoder, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
+    """Return whether a query is a question about the past, a message, or idle; a question if the encoder cannot read.
 
     It is a question where it asks anything of a talk in which no assistant could answer (`is_talk`), of somebody by
-    name, for the assistant's words, and, unless the classifier takes it for idle and it is not in the first person,
-    for a time, a number or a name of the user's own, or broadly. Else it is the likeliest of the three; a question
-    only if it asks, is a few words or, beside an assistant, is in the first person or names somebody. Below
-    `least_idle`, nothing is idle.
+    name, for the assistant's words, and, unless it reads as idle and is not in the first person, for a time, a number
+    or a name of the user's own, or broadly. Else it is the likeliest of the three; a question only if it asks, is a
+    few words or, beside an assistant, is in the first person or names somebody. Below `least_idle`, nothing is idle.
     """
-    if intent.needs_assistant:
-        return "question"
     query, begins = intent.query, begins_question(intent.query)
+    chances = None if intent.needs_assistant else _chances(SORTS, query, encoder)
+    if chances is None:
+        return "question"
     of_self = speaks_of_self(query)
     is_own = of_self or bool(proper_names(query))
     asks_for_fact = begins and (is_talk or intent.speakers or (is_own and answer_type(query) not in OPEN_TYPES))
     asks_memory = asks_for_fact or (begins and intent.breadth not in (None, "narrow"))
     if asks_memory and (is_talk or intent.speakers or of_self):
         return "question"
-    chances = _chances(query, vector)
-    if asks_memory and chances[SORTS.index("idle")] < LEAST_SORT:
+    idle = chances[SORTS.index("idle")]
+    if asks_memory and idle < LEAST_SORT:
         return "question"
     of_people = not is_talk and (of_self or intent.speakers)
     may_ask = asks(query) or of_people or len(query.split()) < MIN_ALONE_STEMS
-    if may_ask and chances.max() < 1 - chances.sum():
+    likeliest = SORTS[int(chances.argmax())]
+    if may_ask and likeliest == "question":
         return "question"
-    return "idle" if chances.argmax() == SORTS.index("idle") and chances.max() >= least_idle else "message"
+    return "idle" if idle >= max(least_idle, chances[SORTS.index("message")]) else "message"
 
 
-def idle_chance(message: str, vector: Vectors) -> float:
-    """Return the probability that nothing bears on a message, by its words and MiniLM's unit vector of shape (d,)."""
-    return float(_chances(message, vector)[SORTS.index("idle")])
+def idle_chance(query: str, encoder: Encoder) -> float:
+    """Return the probability that nothing bears on a query; 0 if the encoder cannot read it."""
+    chances = _chances(SORTS, query, encoder)
+    return 0.0 if chances is None else float(chances[SORTS.index("idle")])
 
 
-def _chances(query: str, vector: Vectors) -> Numbers:
-    classifier = TextClassifier.load(SORTS, __package__, SORT_FILE)
-    chances: Numbers = classifier.probabilities([query], vector[np.newaxis])[0]
-    return chances
+def _chances(labels: tuple[str, ...], query: str, encoder: Encoder) -> Numbers | None:
+    """Return the probability of each label, of which a query has one; None if the encoder cannot read it."""
+    vectors = encode_as(encoder, "message", [query])
+    if vectors is None:
+        return None
+    return softmax(TextClassifier.load(labels, __package__, WEIGHTS_FILE).log_odds(vectors)[0])
 
 
 def with_context(message: str, before: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """Read invented people, what they said in passing, and what they later ask, plan or remark on which it bears.
 
 `people.jsonl` holds a person a line: sessions, each fact that was said with its kind and significance, and messages
-with the facts that they need. `pairs.jsonl` holds a fact and a message on which it bears. About every fourth person
-is held out: nothing is fitted to them.
+with the facts that they need. `pairs.jsonl` holds a fact and a message on which it bears, `bearing.jsonl` a fact and
+several. About every fourth person is held out: nothing is fitted to them.
 """
 
 import json
@@ -41,6 +41,11 @@ def read_people(split: Split | None = None) -> list[dict[str, Any]]:
 def read_pairs() -> list[dict[str, str]]:
     """Return pairs of a `fact` and a later `message` on which it bears."""
     return _lines("pairs.jsonl")
+
+
+def read_bearing() -> list[dict[str, Any]]:
+    """Return facts, with `messages` on which each bears and sentences `beside` it, near to one of these and no help."""
+    return _lines("bearing.jsonl")
 
 
 def read_topics() -> dict[str, list[dict[str, Any]]]:

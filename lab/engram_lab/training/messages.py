@@ -19,10 +19,11 @@ from engram_lab.cases import is_same, read_people, sessions_of
 from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
+from langgraph_engram.embeddings.base import encode_as
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import Numbers
 from langgraph_engram.memory import Memory
-from langgraph_engram.retrieval.messages import FEATURES, WEIGHTS_FILE, Statements
+from langgraph_engram.retrieval.messages import FEATURES, PLAIN_FILE, WEIGHTS_FILE, Statements
 from langgraph_engram.retrieval.queries import idle_chance, with_context
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.index import Matches, ScopeIndex
@@ -32,7 +33,7 @@ DIGITS = 4
 
 
 def collect(people: Sequence[dict[str, Any]], backgrounds: Sequence[Sequence[Session]], stores: Path) -> Iterator[Any]:
-    """Remember each person and yield, for each message, the features of statements and which of them bear on it."""
+    """Remember each person and yield, for each message, what `_examples` does."""
     for number, person in enumerate(people):
         chosen = backgrounds[number % len(backgrounds)]
         with Memory(stores / f"{person['id']}-{number % len(backgrounds)}-{bool(chosen)}", "rules") as memory:
@@ -41,7 +42,7 @@ def collect(people: Sequence[dict[str, Any]], backgrounds: Sequence[Sequence[Ses
             index = memory.store.index(Scope(user_id=person["id"]))
             for message in person["messages"]:
                 if message["type"] != "question":
-                    yield _example(index, memory, person, message)
+                    yield from _examples(index, memory, person, message)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--locomo", type=Path, default=None)
     parser.add_argument("--longmemeval", type=Path, default=None)
     parser.add_argument("--stores", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval" / WEIGHTS_FILE)
+    parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval")
     chosen = parser.parse_args(arguments)
     talks = [sample.sessions for sample in read_locomo(chosen.locomo)] if chosen.locomo else []
     chats = [item.sessions for item in read_longmemeval(chosen.longmemeval)] if chosen.longmemeval else []
@@ -61,20 +62,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for form, backgrounds in (("assistant", chats), ("friends", talks)):
             if backgrounds:
                 examples += collect([person for person in people if person["form"] == form], backgrounds, stores)
-    features = np.concatenate([rows for rows, _ in examples])
-    labels = np.concatenate([bears for _, bears in examples])
-    write(stored(rounded(FEATURES, *fit_logistic(features, labels, np.ones(len(labels))), DIGITS)), chosen.out)
+    for file in (WEIGHTS_FILE, PLAIN_FILE):
+        features = np.concatenate([rows for found, rows, _ in examples if found == file])
+        labels = np.concatenate([bears for found, _, bears in examples if found == file])
+        fitted = fit_logistic(features, labels, np.ones(len(labels)))
+        write(stored(rounded(FEATURES, *fitted, DIGITS)), chosen.out / file)
 
 
-def _example(
+def _examples(
     index: ScopeIndex, memory: Memory, person: dict[str, Any], message: dict[str, Any]
-) -> tuple[Numbers, Numbers]:
+) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """Yield the file of weights that is to be learned, the features, and what bears, with and without the reading."""
     text = with_context(message["text"], [turn["text"] for turn in message["before"]])
-    query = memory.store.encoder.encode([text])[0]
-    statements = Statements(Matches(index, ()), text, query, idle_chance(message["text"], query))
-    positions = statements.positions()
-    needed = [fact for fact in person["facts"] if fact["id"] in message["needs"]]
-    return statements.features(positions), np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)
+    encoder, needed = memory.store.encoder, [fact for fact in person["facts"] if fact["id"] in message["needs"]]
+    query, read = encoder.encode([text])[0], encode_as(encoder, "message", [text])
+    for file, bearing in ((PLAIN_FILE, query), *([] if read is None else [(WEIGHTS_FILE, read[0])])):
+        statements = Statements(Matches(index, ()), text, query, bearing, idle_chance(message["text"], query))
+        positions = statements.positions()
+        bears = np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)
+        yield file, statements.features(positions), bears
 
 
 def _bears(index: ScopeIndex, position: int, needed: Sequence[dict[str, Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""Write the network of all-MiniLM-L6-v2 as an ONNX graph without weights, where the package ships it.
+"""Write the network of all-MiniLM-L6-v2 as ONNX graphs without weights, where the package ships them.
 
 python -m engram_lab.training.minilm_graph [--out FOLDER]
 
@@ -6,7 +6,7 @@ The weights are named as in `model.safetensors` and have its shapes, so that the
 are. The network is BERT (Devlin et al. 2019, section 3) of six layers, with the mean over tokens and the scaling to
 length 1 of Sentence-BERT (Reimers and Gurevych 2019, section 3). The tokens of all texts stand one after another, and
 are spread out for the attention of each text to itself. Only standard operators are used; ONNX Runtime fuses them when
-it loads the graph. Needs the package `onnx`.
+it loads the graph. The second graph adds the low-rank updates of the readings. Needs the package `onnx`.
 """
 
 from argparse import ArgumentParser
@@ -20,17 +20,20 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save_
 from engram_lab.training import SHIPPED
 from langgraph_engram.embeddings.minilm import (
     DIMENSIONS,
+    GATE,
     GRAPH_FILE,
     HEADS,
     MEMBERS,
     PACK,
     PADDING,
     POSITIONS,
+    READINGS_FILE,
     SPREAD,
     TOKENS,
     VECTORS,
     WEIGHTS,
 )
+from langgraph_engram.embeddings.readings import DOWN, RANK, READINGS, UP
 
 OPSET = 17
 IR_VERSION = 8
@@ -40,12 +43,16 @@ WORDS, PLACES, TYPES = 30522, 512, 2
 EPSILON = 1e-12
 MASKED = -1e9
 """Added to the attention that padding would get."""
+UPDATED = ("attention.self.query", "attention.self.value", "intermediate.dense", "output.dense")
+"""The layers that readings change, by what follows their number."""
+RANKS = RANK * len(READINGS)
 
 
 class _Network:
     """The nodes and initializers of a graph, in order. Each method that adds a node returns its output's name."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, updated: bool) -> None:
+        self.updated = updated
         self.nodes: list[NodeProto] = []
         self.initializers: list[TensorProto] = []
 
@@ -72,7 +79,12 @@ class _Network:
     def linear(self, rows: str, name: str, inputs: int, outputs: int) -> str:
         """Add a linear layer, whose weights are stored with a row for each output."""
         weight, bias = self.weight(f"{name}.weight", outputs, inputs), self.weight(f"{name}.bias", outputs)
-        return self.add("Gemm", rows, weight, bias, transB=1)
+        product = self.add("Gemm", rows, weight, bias, transB=1)
+        if not self.updated or name.split(".", 3)[-1] not in UPDATED:
+            return product
+        down, up = self.weight(f"{name}{DOWN}", RANKS, inputs), self.weight(f"{name}{UP}", outputs, RANKS)
+        gated = self.add("Mul", self.add("Gemm", rows, down, transB=1), GATE)
+        return self.add("Gemm", gated, up, product, transB=1)
 
     def normalized(self, rows: str, name: str) -> str:
         """Add a layer normalization."""
@@ -87,9 +99,9 @@ class _Network:
         return self.add("Mul", self.add("Mul", rows, self.add("Add", error, self.constant(1.0))), self.constant(0.5))
 
 
-def build() -> ModelProto:
-    """Build the graph: from what `pack` returns to unit vectors, a row a text."""
-    network = _Network()
+def build(*, updated: bool = False) -> ModelProto:
+    """Build the graph, or that with updates: from what `pack` returns to unit vectors, a row a text."""
+    network = _Network(updated=updated)
     in_rows, in_heads = network.constant([-1, DIMENSIONS]), network.constant([-1, OF_HEAD])
     rows = network.normalized(_embedded(network), "embeddings")
     padding = network.add("Unsqueeze", PADDING, network.constant([1, 2]))
@@ -113,6 +125,8 @@ def build() -> ModelProto:
         PADDING: (TensorProto.FLOAT, ["texts", "tokens_of_longest"]),
         MEMBERS: (TensorProto.FLOAT, ["texts", "tokens"]),
     }
+    if updated:
+        inputs[GATE] = (TensorProto.FLOAT, [RANKS])
     graph = helper.make_graph(
         network.nodes,
         "all-MiniLM-L6-v2",
@@ -150,11 +164,12 @@ def _attended(network: _Network, rows: str, name: str, in_heads: str, unseen: st
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
-    parser = ArgumentParser(description="Write the graph of all-MiniLM-L6-v2, without its weights.")
+    parser = ArgumentParser(description="Write the graphs of all-MiniLM-L6-v2, without its weights.")
     parser.add_argument("--out", type=Path, default=SHIPPED / "embeddings")
-    path = parser.parse_args(arguments).out / GRAPH_FILE
-    save_model(build(), path)
-    print(f"wrote {path}")
+    folder = parser.parse_args(arguments).out
+    for file, updated in ((GRAPH_FILE, False), (READINGS_FILE, True)):
+        save_model(build(updated=updated), folder / file)
+        print(f"wrote {folder / file}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-"""What tells what lasts, how broad a query is and of which sort can be learned again, and comes out the same."""
+"""What readings are learned from is labelled and varied, and what was learned holds for what was held out."""
 
-import json
 from collections import Counter
 from typing import get_args
 
@@ -12,42 +11,21 @@ from engram_lab.training.sentences import (
     BREADTH_QUERIES,
     SENTENCES,
     SORT_QUERIES,
-    confusion,
-    frequent_terms,
+    breadths,
     messages,
     read_examples,
     read_held_out,
     said_in_passing,
-    train,
+    sorts,
+    statements,
     voiced_messages,
+    voices,
 )
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.lasting import LABELS, PACKAGE, PASSED_ON, PASSED_ON_THRESHOLD, VOICE_FILE
-from langgraph_engram.logistic import TextClassifier
-from langgraph_engram.retrieval.queries import SORTS
+from langgraph_engram.extraction.lasting import LABELS, PACKAGE, PASSED_ON, PASSED_ON_THRESHOLD, WEIGHTS_FILE
+from langgraph_engram.logistic import TextClassifier, sigmoid
+from langgraph_engram.retrieval import queries
 from langgraph_engram.schema import Breadth
-
-TEXTS = [
-    *(("instruction", f"Always answer {word} when I ask about {{topic}}.") for word in ("briefly", "fully", "kindly")),
-    *(("preference", f"I prefer {word} tea.") for word in ("green", "black", "white", "cold")),
-    *(("state", f"I am a {word}.") for word in ("nurse", "pilot", "baker", "judge")),
-    *(("other", f"The {word} is late.") for word in ("train", "bus", "ferry", "guest")),
-    *(("topic", word) for word in ("boats", "bread", "tax")),
-]
-
-
-def test_learning_twice_gives_the_same_weights(tmp_path):
-    """The weights depend on the texts and the encoder alone."""
-    path = tmp_path / "texts.jsonl"
-    path.write_text("".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in TEXTS))
-    examples, texts = read_examples(path)
-    kinds = ["instruction", "preference", "state"]
-
-    first, second = (train(HashingEncoder(), examples, frequent_terms(texts, 4), kinds) for _ in range(2))
-
-    assert first == second
-    assert set(first) == set(kinds)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +33,7 @@ def test_learning_twice_gives_the_same_weights(tmp_path):
     [
         (SENTENCES, {"instruction", "preference", "state", "other"}),
         (BREADTH_QUERIES, {*get_args(Breadth)}),
-        (SORT_QUERIES, {*SORTS, "question"}),
+        (SORT_QUERIES, {*queries.SORTS}),
     ],
 )
 def test_the_texts_are_labelled_and_varied(path, labels):
@@ -69,32 +47,44 @@ def test_the_texts_are_labelled_and_varied(path, labels):
 
 def test_people_and_pairs_are_examples_of_every_kind():
     """What they say in passing lasts or does not, and some of what they ask needs nothing of it."""
-    assert {example.label for example in said_in_passing()} - {"instruction"} == {*LABELS[1:], "other"}
-    assert {example.label for example in messages()} == {*SORTS, "question"}
+    assert {example.label for example in said_in_passing()} == {*LABELS, "other"}
+    assert {example.label for example in messages()} == {*queries.SORTS}
 
 
-def test_what_is_held_out_is_tried_and_never_learned():
-    """About a third of the newer texts is held out, some of each sort; what was learned takes each for one of them."""
+@pytest.mark.parametrize("read", [statements, voices, sorts, breadths])
+def test_each_label_is_of_its_group(read):
+    """Of a group of several labels a text has one; each text counts for something."""
+    for example in read():
+        assert example.labels
+        assert example.weight > 0
+        assert all(label in group for group, label in example.labels.items() if len(group) > 1)
+
+
+def test_what_is_held_out_is_taken_for_what_it_is():
+    """About a third of the newer queries is held out, some of each sort; nine of ten are told."""
     held_out = read_held_out(SORT_QUERIES)
-    fitted = read_examples(SORT_QUERIES)[0]
-    learned = train(HashingEncoder(), fitted[::8], ["?"], SORTS)
+    learned = {example.text for example in read_examples(SORT_QUERIES)[0]}
+    encoder = open_encoder(None).inner
+    classifier = TextClassifier.load(queries.SORTS, "langgraph_engram.retrieval", queries.WEIGHTS_FILE)
 
-    counts = confusion(HashingEncoder(), learned, held_out)
+    rows = classifier.log_odds(encoder.encode_as("message", [example.text for example in held_out]))
+    right = [
+        example.label == queries.SORTS[found] for example, found in zip(held_out, rows.argmax(axis=1), strict=True)
+    ]
 
-    assert not {example.text for example in held_out} & {example.text for example in fitted}
-    assert min(sum(found.values()) for found in counts.values()) > 50
-    assert sum(sum(found.values()) for found in counts.values()) == len(held_out)
+    assert learned.isdisjoint(example.text for example in held_out)
+    assert min(Counter(example.label for example in held_out).values()) >= 100
+    assert np.mean(right) >= 0.88
 
 
 def test_messages_of_other_authors_show_whose_wish_it_is():
     """No author is on both sides; of the messages that were never learned few that pass a wish on look like one."""
-    authors = [{line["style"] for line, _ in voiced_messages(held_out=held_out)} for held_out in (False, True)]
+    authors = [{line.get("style") for line, _ in voiced_messages(held_out=held_out)} for held_out in (False, True)]
     lines, voiced = zip(*voiced_messages(held_out=True), strict=True)
-    texts = [sentence.surrounded for sentence in voiced]
+    texts = [f"user: {sentence.surrounded}" for sentence in voiced]
 
-    weighed = TextClassifier.load((PASSED_ON,), PACKAGE, VOICE_FILE).probabilities(
-        texts, open_encoder(None).inner.encode([f"user: {text}" for text in texts])
-    )
+    classifier = TextClassifier.load((PASSED_ON,), PACKAGE, WEIGHTS_FILE)
+    weighed = sigmoid(classifier.log_odds(open_encoder(None).inner.encode_as("statement", texts)))
     own = Counter(line["label"] for line, row in zip(lines, weighed, strict=True) if row[0] < PASSED_ON_THRESHOLD)
 
     assert authors[0].isdisjoint(authors[1])
