@@ -28,7 +28,7 @@ OF_ASKER = re.compile(
 """The asker alone, as somebody who said so: not "we", and not what "should I" do, which anybody may have said."""
 WEIGHTS_FILE = "query_weights.json"
 BREADTHS: tuple[Breadth, ...] = get_args(Breadth)
-LEAST_WHOLE = {"recall": 0.24, "search": 0.6}
+LEAST_WHOLE = {"recall": 0.15, "search": 0.6}
 """The probability of needing the whole from which lines are shown: readers lose more by what is left out."""
 SORTS: tuple[QuerySort, ...] = get_args(QuerySort)
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
