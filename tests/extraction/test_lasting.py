@@ -3,7 +3,6 @@
 import pytest
 
 from langgraph_engram.extraction.lasting import mark_lasting, voiced_sentences
-from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
 MARKED = {"lasting": "instruction"}
@@ -77,11 +76,6 @@ def test_only_the_users_own_statements_stand(marked, store, said, fields, kind):
 def test_a_quoted_instruction_is_none(marked, text):
     """Quotation marks, lines of a reply and blocks of code hold the words of others."""
     assert marked((text, {}), content=f"Ana: {ALWAYS}") is None
-
-
-def test_terms_are_words_signs_and_pairs():
-    """Numbers say nothing about the kind of a sentence."""
-    assert terms_of("Don’t, 3!") == {"don't", ",", "!", "^ don't", "don't ,", ", !"}
 
 
 def test_a_message_without_words_has_no_sentences():

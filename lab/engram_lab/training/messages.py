@@ -77,7 +77,7 @@ def _examples(
     encoder, needed = memory.store.encoder, [fact for fact in person["facts"] if fact["id"] in message["needs"]]
     query, read = encoder.encode([text])[0], encode_as(encoder, "message", [text])
     for file, bearing in ((PLAIN_FILE, query), *([] if read is None else [(WEIGHTS_FILE, read[0])])):
-        statements = Statements(Matches(index, ()), text, query, bearing, idle_chance(message["text"], query))
+        statements = Statements(Matches(index, ()), text, query, bearing, idle_chance(message["text"], encoder))
         positions = statements.positions()
         bears = np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)
         yield file, statements.features(positions), bears
