@@ -91,7 +91,7 @@ class RetrieveSettings(Frozen):
     """The routes that are searched."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence in a result at most."""
-    message_budget: int = Field(600, ge=50)
+    message_budget: int = Field(550, ge=50)
     """`budget` for what bears on a message."""
     messages: bool = True
     """Whether a request, a plan or a remark is told from a question about the past; no paper does."""

@@ -11,7 +11,6 @@ from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import SYSTEM, ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.queries import (
-    SURELY_IDLE,
     UNPARSED_NOTE,
     asking_speakers,
     breadth_of,
@@ -79,12 +78,7 @@ class ParseIntentStep:
         """Return the intent of a search with its sort; of what is no question, read with what stood before it."""
         if request.mode == "recall" or not self.settings.messages:
             return intent
-        sort = sort_of(
-            intent,
-            self.store.encoder,
-            is_talk=not index.turns.from_assistant.any(),
-            least_idle=SURELY_IDLE if request.select else 0.0,
-        )
+        sort = sort_of(intent, self.store.encoder, is_talk=not index.turns.from_assistant.any())
         if sort == "question":
             return intent
         return intent.model_copy(update={"sort": sort, "anchor": with_context(intent.query, request.thread)})

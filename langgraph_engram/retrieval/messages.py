@@ -38,7 +38,7 @@ POOL = 200
 """Statements that are compared: the nearest, and the nearest of those that matter."""
 MATTERING = 0.05
 """Cosine for which a factor of e in the odds that a statement lasts makes up, in choosing what is compared."""
-PRICE = 0.00032
+PRICE = 0.00025
 """Probability of bearing on the message that a statement needs for each token of it."""
 SMALL_PRICE = 0.00012
 """The same where all that is known is small."""

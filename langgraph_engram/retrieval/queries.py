@@ -33,14 +33,12 @@ LEAST_WHOLE = {"recall": 0.15, "search": 0.6}
 SORTS: tuple[QuerySort, ...] = get_args(QuerySort)
 OPEN_TYPES = ("content", "advice", "yes_no", "reason")
 """Types of answers that requests ask for as well."""
-SURELY_IDLE = 0.8
-"""The probability that a message is idle from which no model is asked what bears on it."""
 CONTEXT_TURNS = 2
 """Turns of a thread that a message is read with."""
 MIN_ALONE_STEMS = 4
 """Content stems from which a message that does not point back is read alone."""
-LEAST_SORT = 0.5
-"""The probability from which a query that asks for no memory by its words is idle."""
+LEAST_IDLE = 0.7
+"""The probability from which a query is idle: what bears on it would be lost, and a few tokens are not."""
 
 
 def truncated(query: str) -> tuple[str, list[str]]:
@@ -106,13 +104,13 @@ def breadth_of(intent: Intent, encoder: Encoder, mode: Literal["search", "recall
     return max(BREADTHS, key=lambda breadth: (breadth != "narrow") * chances[BREADTHS.index(breadth)])
 
 
-def sort_of(intent: Intent, encoder: Encoder, *, is_talk: bool = False, least_idle: float = 0.0) -> QuerySort:
+def sort_of(intent: Intent, encoder: Encoder, *, is_talk: bool = False) -> QuerySort:
     """Return whether a query is a question about the past, a message, or idle; a question if the encoder cannot read.
 
     It is a question where it asks anything of a talk in which no assistant could answer (`is_talk`), of somebody by
     name, for the assistant's words, and, unless it reads as idle and is not in the first person, for a time, a number
-    or a name of the user's own, or broadly. Else it is the likeliest of the three; a question only if it asks, is a
-    few words or, beside an assistant, is in the first person or names somebody. Below `least_idle`, nothing is idle.
+    or a name of the user's own, or broadly. Else it is idle from `LEAST_IDLE` on, or the likelier of the others; a
+    question only if it asks, is a few words or, beside an assistant, is in the first person or names somebody.
     """
     query, begins = intent.query, begins_question(intent.query)
     chances = None if intent.needs_assistant else _chances(SORTS, query, encoder)
@@ -124,15 +122,12 @@ def sort_of(intent: Intent, encoder: Encoder, *, is_talk: bool = False, least_id
     asks_memory = asks_for_fact or (begins and intent.breadth not in (None, "narrow"))
     if asks_memory and (is_talk or intent.speakers or of_self):
         return "question"
-    idle = chances[SORTS.index("idle")]
-    if asks_memory and idle < LEAST_SORT:
-        return "question"
+    question, message, idle = (chances[SORTS.index(sort)] for sort in ("question", "message", "idle"))
+    if idle >= LEAST_IDLE:
+        return "idle"
     of_people = not is_talk and (of_self or intent.speakers)
     may_ask = asks(query) or of_people or len(query.split()) < MIN_ALONE_STEMS
-    likeliest = SORTS[int(chances.argmax())]
-    if may_ask and likeliest == "question":
-        return "question"
-    return "idle" if idle >= max(least_idle, chances[SORTS.index("message")]) else "message"
+    return "question" if asks_memory or (may_ask and question > message) else "message"
 
 
 def idle_chance(query: str, encoder: Encoder) -> float:
