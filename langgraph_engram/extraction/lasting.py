@@ -33,7 +33,7 @@ THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
 INSTRUCTION_THRESHOLD = 0.7
 """The probability from which it is an instruction: a false one is shown with every query."""
-PASSED_ON_THRESHOLD = 0.1
+PASSED_ON_THRESHOLD = 0.15
 """The probability from which a sentence is no wish of its speaker."""
 MOST_LEADING = 3
 """Sentences at the start of a message, or after a quotation, that may lead to a text of somebody else."""
