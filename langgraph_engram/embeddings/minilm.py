@@ -221,7 +221,7 @@ class _Network:
     def updated(self) -> "_Network":
         """Return the network with the updates of all readings. It is opened at the first: 0.2 s."""
         weights = self.weights | stacked_factors()
-        return replace(self, session=_open_session(READINGS_FILE, weights, packed=False), weights=weights)
+        return replace(self, session=_open_session(READINGS_FILE, weights), weights=weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts in order, several batches at once, into an array of shape (len(texts), 384)."""
@@ -343,8 +343,8 @@ def _open_network(folder: Path) -> _Network:
     return network
 
 
-def _open_session(file: str, weights: dict[str, Vectors], *, packed: bool = True) -> "InferenceSession":
-    """Load a graph with weights by name; raise ValueError where they are not its own. Packed ones are copied."""
+def _open_session(file: str, weights: dict[str, Vectors]) -> "InferenceSession":
+    """Load a graph with weights by name; raise ValueError where they are not its own."""
     os.environ.setdefault(NO_TELEMETRY, "1")
     from onnxruntime import InferenceSession, OrtValue, SessionOptions
     from onnxruntime.capi import onnxruntime_pybind11_state as errors
@@ -353,7 +353,6 @@ def _open_session(file: str, weights: dict[str, Vectors], *, packed: bool = True
     options = SessionOptions()
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = False
-    options.add_session_config_entry("session.disable_prepacking", str(int(not packed)))
     options.add_external_initializers(list(weights), [OrtValue.ortvalue_from_numpy(row) for row in weights.values()])
     graph = files(__package__).joinpath(file).read_bytes()
     try:
