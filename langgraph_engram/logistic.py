@@ -42,7 +42,7 @@ class LogisticRegression:
 
 @dataclass(frozen=True)
 class TextClassifier:
-    """The log-odds of labels, by a text as it is read for them."""
+    """Scores of labels, by a text as it is read for them: log-odds, or before a softmax."""
 
     intercepts: Numbers
     weights: Numbers
@@ -55,11 +55,12 @@ class TextClassifier:
         rows = [_stored(package, file)[label] for label in labels]
         return cls(np.array([row["intercept"] for row in rows]), np.array([row["weights"] for row in rows]))
 
-    def log_odds(self, vectors: NDArray[np.float32]) -> Numbers:
-        """Return the log-odds of each label, by unit vectors of shape (n, d), as an array of shape (n, labels)."""
+    def scores(self, vectors: NDArray[np.float32]) -> Numbers:
+        """Return the score of each label, by unit vectors of shape (n, d), as an array of shape (n, labels)."""
         return np.asarray(vectors @ self.weights.T + self.intercepts)
 
 
+@cache
 def _stored(package: str, file: str) -> Any:
     return json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
 
@@ -75,7 +76,7 @@ def sigmoid(log_odds: Numbers) -> Numbers:
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -MAX_LOG_ODDS, MAX_LOG_ODDS))))
 
 
-def softmax(log_odds: Numbers) -> Numbers:
-    """Turn log-odds of shape (..., labels), of which one is true, into probabilities."""
-    powers = np.exp(log_odds - log_odds.max(axis=-1, keepdims=True))
+def softmax(scores: Numbers) -> Numbers:
+    """Turn scores of shape (..., labels), of which one is true, into probabilities."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

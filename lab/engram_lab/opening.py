@@ -19,7 +19,7 @@ from engram_lab.harness import Setup
 from engram_lab.replay import ReplayModel
 from engram_lab.resume import recording_of
 from langgraph_engram.config import SETTINGS_VARIABLE, Configuration, resolve, resolve_chat, resolve_model
-from langgraph_engram.embeddings.base import CachingEncoder, Encoder, Reader, Vectors
+from langgraph_engram.embeddings.base import CachingEncoder, Encoder, ReadingEncoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.llm.base import Model
 from langgraph_engram.memory import Memory
@@ -120,7 +120,7 @@ class VectorCache:
         """Open the file of the inner encoder's vector space, or create it."""
         self.inner = inner
         self.name = inner.name
-        if isinstance(inner, Reader):
+        if isinstance(inner, ReadingEncoder):
             self.encode_as = inner.encode_as  # not kept
         home = folder or user_cache_path("langgraph-engram", appauthor=False) / "vectors"
         home.mkdir(parents=True, exist_ok=True)

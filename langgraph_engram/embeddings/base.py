@@ -43,7 +43,7 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class Reader(Encoder, Protocol):
+class ReadingEncoder(Encoder, Protocol):
     """An encoder that can read texts for more than what they are about."""
 
     def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors:
@@ -52,7 +52,7 @@ class Reader(Encoder, Protocol):
 
 def encode_as(encoder: Encoder, reading: Reading, texts: Sequence[str]) -> Vectors | None:
     """Return the unit vectors of texts by a reading; None if the encoder has none."""
-    return encoder.encode_as(reading, texts) if isinstance(encoder, Reader | CachingEncoder) else None
+    return encoder.encode_as(reading, texts) if isinstance(encoder, ReadingEncoder | CachingEncoder) else None
 
 
 def texts_of_turn(turn: Turn) -> list[str]:
@@ -96,7 +96,7 @@ class CachingEncoder:
     """Encode texts with `inner` unless their vectors are cached. As safe in many threads as `inner` is."""
 
     def __init__(self, inner: Encoder, size: int = CACHED_TEXTS) -> None:
-        """Create an empty cache of `size` texts; the least recently used is evicted first, 0 caches nothing."""
+        """Create an empty cache of `size` vectors; the least recently used is evicted first, 0 caches nothing."""
         self.inner = inner
         self._size = size
         self._rows: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
@@ -113,13 +113,13 @@ class CachingEncoder:
 
     def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors | None:
         """Encode texts by a reading, as `encode` does; None if the inner encoder has none."""
-        if not isinstance(self.inner, Reader):
+        if encode_as(self.inner, reading, []) is None:
             return None
-        return self._cached(reading, texts, partial(self.inner.encode_as, reading))
+        return self._cached(reading, texts, partial(encode_as, self.inner, reading))
 
-    def _cached(self, reading: str, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
+    def _cached(self, reading: str, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors | None]) -> Vectors:
         if not texts:
-            return encode(texts)
+            return self.inner.encode(texts)
         keys = [(reading, text) for text in texts]
         with self._lock:
             rows = {key: self._rows[key] for key in keys if key in self._rows}
@@ -128,7 +128,7 @@ class CachingEncoder:
         missing = [key for key in dict.fromkeys(keys) if key not in rows]
         if missing:
             encoded = encode([text for _, text in missing])
-            fresh = {key: row.copy() for key, row in zip(missing, encoded, strict=True)}
+            fresh = {key: row.copy() for key, row in zip(missing, () if encoded is None else encoded, strict=True)}
             rows |= fresh
             with self._lock:
                 self._rows |= fresh

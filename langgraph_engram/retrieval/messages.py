@@ -30,8 +30,6 @@ from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.statements import own_words
 
 WEIGHTS_FILE = "message_weights.json"
-PLAIN_FILE = "plain_message_weights.json"
-"""The weights where the encoder cannot read a message for what bears on it."""
 FEATURES = ("lasts", "bearing", "cosine", "rank", "nearest", "records", "length", "idle")
 """The features of a statement, in the order of the columns; see `Statements.features`."""
 POOL = 200
@@ -82,7 +80,7 @@ class Statements:
     bearing: Vectors
     """The same, read for what bears on it; `query` itself where the encoder cannot."""
     idle: float
-    """The probability that nothing bears on it, by its words alone."""
+    """The probability that nothing bears on it, as it reads."""
 
     def candidates(self) -> list[Candidate]:
         """Return the statements that are compared, with the probability that each bears on the message, best first."""
@@ -90,12 +88,11 @@ class Statements:
         if not len(positions):
             return []
         rows = self.features(positions)
-        file = PLAIN_FILE if self.bearing is self.query else WEIGHTS_FILE
-        chances = LogisticRegression.load(FEATURES, __package__, file).probability(rows)
+        chances = LogisticRegression.load(FEATURES, __package__, WEIGHTS_FILE).probability(rows)
         return [
             Candidate("record", int(at), float(chance), {"dense": max(0.0, float(cosine))}, relevance=float(chance))
             for at, chance, cosine in sorted(
-                zip(positions, chances, rows[:, 1], strict=True), key=lambda found: -found[1]
+                zip(positions, chances, rows[:, FEATURES.index("cosine")], strict=True), key=lambda found: -found[1]
             )
         ]
 

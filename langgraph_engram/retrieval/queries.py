@@ -141,7 +141,7 @@ def _chances(labels: tuple[str, ...], query: str, encoder: Encoder) -> Numbers |
     vectors = encode_as(encoder, "message", [query])
     if vectors is None:
         return None
-    return softmax(TextClassifier.load(labels, __package__, WEIGHTS_FILE).log_odds(vectors)[0])
+    return softmax(TextClassifier.load(labels, __package__, WEIGHTS_FILE).scores(vectors)[0])
 
 
 def with_context(message: str, before: Sequence[str]) -> str:

@@ -1,11 +1,15 @@
 """A text is read for more than what it is about, and statements keep the vectors that they have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from langgraph_engram.embeddings import minilm as minilm_module
 from langgraph_engram.embeddings.base import CachingEncoder, HashingEncoder, encode_as
-from langgraph_engram.embeddings.minilm import OnnxMiniLM, TorchMiniLM
-from langgraph_engram.embeddings.readings import READINGS
+from langgraph_engram.embeddings.minilm import GATE, OnnxMiniLM, TorchMiniLM
+from langgraph_engram.embeddings.readings import RANK, READINGS
+from langgraph_engram.errors import EncoderUnavailable
 
 CASES = [
     ("Book us somewhere nice for the team lunch on Friday.", "I'm allergic to peanuts.", "Lunch is at noon."),
@@ -50,6 +54,28 @@ def test_each_reading_is_cached_apart(onnx_encoder: OnnxMiniLM) -> None:
     assert encoder.encode_as("message", []).shape == (0, 384)
 
 
-@pytest.mark.parametrize("encoder", [HashingEncoder(), CachingEncoder(HashingEncoder())])
+def test_without_a_reading_the_network_that_reads_gives_plain_vectors(onnx_encoder: OnnxMiniLM) -> None:
+    """It is the same network, and the updates are all that it adds."""
+    network, texts = onnx_encoder._network.updated, ["What should I cook tonight?", "ok"]
+    closed = replace(network, gate={GATE: np.zeros(RANK * len(READINGS), dtype=np.float32)})
+
+    assert closed.encode(texts) == pytest.approx(onnx_encoder.encode(texts), abs=1e-6)
+
+
+def test_broken_readings_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be loaded is tried again at the next call."""
+    encoder = OnnxMiniLM()
+    with monkeypatch.context() as broken:
+        broken.setattr(minilm_module, "stacked_factors", lambda: {"pooler": np.zeros(3, dtype=np.float32)})
+        with pytest.raises(EncoderUnavailable, match="cannot load the readings"):
+            encoder.encode_as("message", ["soup"])
+
+    assert encoder.encode_as("message", ["soup"]).shape == (1, 384)
+
+
+NESTED = CachingEncoder(CachingEncoder(HashingEncoder()))
+
+
+@pytest.mark.parametrize("encoder", [HashingEncoder(), CachingEncoder(HashingEncoder()), NESTED])
 def test_an_encoder_that_cannot_read_says_so(encoder) -> None:
     assert encode_as(encoder, "message", ["soup"]) is None

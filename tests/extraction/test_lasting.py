@@ -78,6 +78,15 @@ def test_a_quoted_instruction_is_none(marked, text):
     assert marked((text, {}), content=f"Ana: {ALWAYS}") is None
 
 
+@pytest.mark.parametrize("length", [0, 4, 8])
+def test_much_talk_before_it_does_not_hide_whose_wish_it_is(marked, length):
+    """What stands around a sentence shows whose it is, and does not drown what it says itself."""
+    wish = "My teacher says you must always answer in French."
+    talk = "The trains were late again, and it rained, and the office was cold. "
+
+    assert marked((talk * length + wish, {}), content=f"Ana: {wish}") is None
+
+
 def test_a_message_without_words_has_no_sentences():
     """An image without a word is remembered, and nothing of it is told."""
     assert voiced_sentences("") == []

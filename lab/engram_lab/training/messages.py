@@ -19,21 +19,20 @@ from engram_lab.cases import is_same, read_people, sessions_of
 from engram_lab.datasets import read_locomo, read_longmemeval
 from engram_lab.training import SHIPPED
 from engram_lab.training.logistic import fit_logistic, rounded, stored, write
-from langgraph_engram.embeddings.base import encode_as
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.logistic import Numbers
 from langgraph_engram.memory import Memory
-from langgraph_engram.retrieval.messages import FEATURES, PLAIN_FILE, WEIGHTS_FILE, Statements
-from langgraph_engram.retrieval.queries import idle_chance, with_context
-from langgraph_engram.schema import Scope
-from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.retrieval.messages import FEATURES, WEIGHTS_FILE, statements_for
+from langgraph_engram.retrieval.queries import with_context
+from langgraph_engram.schema import Intent, Scope
+from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.statements import own_words
 
 DIGITS = 4
 
 
 def collect(people: Sequence[dict[str, Any]], backgrounds: Sequence[Sequence[Session]], stores: Path) -> Iterator[Any]:
-    """Remember each person and yield, for each message, what `_examples` does."""
+    """Remember each person and yield, for each message, the features of statements and which of them bear on it."""
     for number, person in enumerate(people):
         chosen = backgrounds[number % len(backgrounds)]
         with Memory(stores / f"{person['id']}-{number % len(backgrounds)}-{bool(chosen)}", "rules") as memory:
@@ -42,7 +41,7 @@ def collect(people: Sequence[dict[str, Any]], backgrounds: Sequence[Sequence[Ses
             index = memory.store.index(Scope(user_id=person["id"]))
             for message in person["messages"]:
                 if message["type"] != "question":
-                    yield from _examples(index, memory, person, message)
+                    yield _example(index, memory, person, message)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--locomo", type=Path, default=None)
     parser.add_argument("--longmemeval", type=Path, default=None)
     parser.add_argument("--stores", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval")
+    parser.add_argument("--out", type=Path, default=SHIPPED / "retrieval" / WEIGHTS_FILE)
     chosen = parser.parse_args(arguments)
     talks = [sample.sessions for sample in read_locomo(chosen.locomo)] if chosen.locomo else []
     chats = [item.sessions for item in read_longmemeval(chosen.longmemeval)] if chosen.longmemeval else []
@@ -62,25 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for form, backgrounds in (("assistant", chats), ("friends", talks)):
             if backgrounds:
                 examples += collect([person for person in people if person["form"] == form], backgrounds, stores)
-    for file in (WEIGHTS_FILE, PLAIN_FILE):
-        features = np.concatenate([rows for found, rows, _ in examples if found == file])
-        labels = np.concatenate([bears for found, _, bears in examples if found == file])
-        fitted = fit_logistic(features, labels, np.ones(len(labels)))
-        write(stored(rounded(FEATURES, *fitted, DIGITS)), chosen.out / file)
+    features = np.concatenate([rows for rows, _ in examples])
+    labels = np.concatenate([bears for _, bears in examples])
+    write(stored(rounded(FEATURES, *fit_logistic(features, labels, np.ones(len(labels))), DIGITS)), chosen.out)
 
 
-def _examples(
+def _example(
     index: ScopeIndex, memory: Memory, person: dict[str, Any], message: dict[str, Any]
-) -> Iterator[tuple[str, Numbers, Numbers]]:
-    """Yield the file of weights that is to be learned, the features, and what bears, with and without the reading."""
+) -> tuple[Numbers, Numbers]:
     text = with_context(message["text"], [turn["text"] for turn in message["before"]])
-    encoder, needed = memory.store.encoder, [fact for fact in person["facts"] if fact["id"] in message["needs"]]
-    query, read = encoder.encode([text])[0], encode_as(encoder, "message", [text])
-    for file, bearing in ((PLAIN_FILE, query), *([] if read is None else [(WEIGHTS_FILE, read[0])])):
-        statements = Statements(Matches(index, ()), text, query, bearing, idle_chance(message["text"], encoder))
-        positions = statements.positions()
-        bears = np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)
-        yield file, statements.features(positions), bears
+    statements = statements_for(index, Intent(query=message["text"], anchor=text), memory.store.encoder)
+    positions = statements.positions()
+    needed = [fact for fact in person["facts"] if fact["id"] in message["needs"]]
+    return statements.features(positions), np.array([_bears(index, at, needed) for at in positions], dtype=np.float64)
 
 
 def _bears(index: ScopeIndex, position: int, needed: Sequence[dict[str, Any]]) -> bool:

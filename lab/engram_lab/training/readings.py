@@ -143,7 +143,7 @@ class Heads:
                 each = binary_cross_entropy_with_logits(rows[:, 0], has, reduction="none")
             else:
                 true = torch.tensor([group.index(example.labels[group]) for _, example in known])
-                each = cross_entropy(rows, true, reduction="none") * WEIGHTS[group]
+                each = cross_entropy(rows, true, reduction="none") * GROUP_WEIGHTS.get(group, 1.0)
             losses.append((each * torch.tensor([example.weight for _, example in known])).sum() / len(examples))
         return torch.stack(losses).sum()
 
@@ -159,7 +159,7 @@ class Heads:
         }
 
 
-WEIGHTS: dict[tuple[str, ...], float] = {
+GROUP_WEIGHTS: dict[tuple[str, ...], float] = {
     queries.SORTS: QUERIES_WEIGHT,
     queries.BREADTHS: QUERIES_WEIGHT,
     lasting.LABELS[1:]: KINDS_WEIGHT,
@@ -191,7 +191,7 @@ def learn_reading(
         others: Sentences on which none bears.
     """
     network, order = Network(), random.Random(SEED)
-    said = dict.fromkeys(statement for _, statement in pairs) | {}
+    said = dict.fromkeys(statement for _, statement in pairs)
     beside = [text for text in dict.fromkeys(near) if text not in said]
     targets = [*said, *beside, *(text for text in dict.fromkeys(others) if text not in said)]
     vectors = network.plain(targets) if targets else None

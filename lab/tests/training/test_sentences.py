@@ -67,7 +67,7 @@ def test_what_is_held_out_is_taken_for_what_it_is():
     encoder = open_encoder(None).inner
     classifier = TextClassifier.load(queries.SORTS, "langgraph_engram.retrieval", queries.WEIGHTS_FILE)
 
-    rows = classifier.log_odds(encoder.encode_as("message", [example.text for example in held_out]))
+    rows = classifier.scores(encoder.encode_as("message", [example.text for example in held_out]))
     right = [
         example.label == queries.SORTS[found] for example, found in zip(held_out, rows.argmax(axis=1), strict=True)
     ]
@@ -78,13 +78,16 @@ def test_what_is_held_out_is_taken_for_what_it_is():
 
 
 def test_messages_of_other_authors_show_whose_wish_it_is():
-    """No author is on both sides; of the messages that were never learned few that pass a wish on look like one."""
-    authors = [{line.get("style") for line, _ in voiced_messages(held_out=held_out)} for held_out in (False, True)]
+    """No author with a style is on both sides; of what was never learned little that is passed on looks like a wish."""
+    authors = [
+        {line["style"] for line, _ in voiced_messages(held_out=held_out) if "style" in line}
+        for held_out in (False, True)
+    ]
     lines, voiced = zip(*voiced_messages(held_out=True), strict=True)
     texts = [f"user: {sentence.surrounded}" for sentence in voiced]
 
     classifier = TextClassifier.load((PASSED_ON,), PACKAGE, WEIGHTS_FILE)
-    weighed = sigmoid(classifier.log_odds(open_encoder(None).inner.encode_as("statement", texts)))
+    weighed = sigmoid(classifier.scores(open_encoder(None).inner.encode_as("statement", texts)))
     own = Counter(line["label"] for line, row in zip(lines, weighed, strict=True) if row[0] < PASSED_ON_THRESHOLD)
 
     assert authors[0].isdisjoint(authors[1])
