@@ -5,6 +5,7 @@ import pytest
 
 from langgraph_engram.embeddings.base import (
     LONG_TEXT,
+    MOST_TEXTS,
     HashingEncoder,
     encode_items,
     mean_of,
@@ -40,6 +41,16 @@ def test_a_long_turn_is_read_to_its_end():
     assert all(text.startswith("assistant: We walked along the shore") for text in texts)
     assert len(texts) == len(chunks_of(long.text, "assistant")) > 1
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
+
+
+def test_a_very_long_turn_is_a_bounded_number_of_texts():
+    """They are spread over all of it, up to its end."""
+    sentences = [f"My number is {number}." for number in range(3 * MOST_TEXTS)]
+
+    texts = texts_of_turn(make_turn(0, " ".join(sentences), role="user", speaker="user"))
+
+    assert MOST_TEXTS // 2 <= len(texts) <= MOST_TEXTS
+    assert texts[-1] in [f"user: {sentence}" for sentence in sentences[-5:]]
 
 
 def test_a_narrative_is_read_to_its_end_too():

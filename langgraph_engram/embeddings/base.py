@@ -23,6 +23,8 @@ LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
 MAX_OPENING = 200
 """Characters of a chunk of a long message that are encoded: its headings, and what it begins with."""
+MOST_TEXTS = 400
+"""Texts of a turn that its vector is the mean of, evenly chosen: as many of a long message say what it is about."""
 CACHED_TEXTS = 20_000
 """Texts whose vectors are cached: 30 MB of vectors of 384 dimensions, and the texts."""
 
@@ -61,7 +63,8 @@ def texts_of_turn(turn: Turn) -> list[str]:
         return [turn.indexed_text]
     chunks = [opening_of(f"{turn.speaker}: {chunk}") for chunk in chunks_of(turn.text, turn.role)]
     plain = turn.text if not chunks else prose_of(turn.text) if turn.role != "assistant" else ""
-    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *chunks, *turn.captions]
+    texts = [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *chunks, *turn.captions]
+    return texts[:: max(1, -(-len(texts) // MOST_TEXTS))]
 
 
 def opening_of(chunk: str) -> str:

@@ -7,7 +7,6 @@ deleted whole: the turns of an unfinished run are in the store as pending tasks.
 
 import json
 import logging
-import mmap
 import re
 import sqlite3
 from collections import Counter
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -41,6 +40,8 @@ MIN_CHARACTERS = 12
 """Characters from which a text is searched for inside of others; a shorter one is found only by itself."""
 MAX_SAMPLES = 20
 """Texts that files are searched for, the longest: each costs a pass over all files."""
+BLOCK_BYTES = 1 << 20
+"""Bytes of a file that are searched at once."""
 SAMPLE_BYTES = 80
 """Bytes of such a text that are searched for: a database may store the rest of a long one elsewhere."""
 
@@ -233,10 +234,18 @@ def _files_with(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Path]:
     encoded = (json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in texts for is_ascii in (True, False))
     samples = {form.encode()[:SAMPLE_BYTES] for form in (*texts, *encoded)}
     for path in files if samples else ():
-        if path.stat().st_size:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                if any(content.find(sample) >= 0 for sample in samples):
-                    yield path
+        with path.open("rb") as file:  # not mapped: it may be cut while it is read, and that would kill the process
+            blocks = iter(partial(file.read, BLOCK_BYTES), b"")
+            if any(sample in block for block in _overlapping(blocks) for sample in samples):
+                yield path
+
+
+def _overlapping(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each block behind the end of the one before it, so that no sample is cut in two."""
+    end = b""
+    for block in blocks:
+        yield end + block
+        end = (end + block)[-SAMPLE_BYTES:]
 
 
 def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str, kind: type[V]) -> Iterator[V]:
