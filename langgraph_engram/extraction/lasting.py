@@ -70,11 +70,6 @@ class Voiced:
     surrounded: str = ""
     """The sentence after its introduction and the first ones before it, and before the next: they show whose it is."""
 
-    @property
-    def contexts(self) -> tuple[str, str]:
-        """Return it behind its introduction alone, where no other words are mixed in, and surrounded."""
-        return f"{self.introduction} {self.text}".strip(), self.surrounded
-
 
 def mark_lasting(
     records: Sequence[Record], index: ScopeIndex, turns: Sequence[Turn], user_id: str, encoder: Encoder
@@ -93,37 +88,41 @@ def mark_lasting(
     instructions = {voices[key].text for key in users & classified.keys() if classified[key].lasting == "instruction"}
     users = {key for key in users if voices[key].introduction in {"", *instructions}}
     found = [classified.get(record.record_id, record) for record in records]
-    marked = {voices[record.record_id] for record in found if record.lasting and record.record_id in users}
-    passed_on = _passed_on(marked, encoder)
-    users = {key for key in users if voices[key] not in passed_on}
+    marked = {voices[record.record_id].surrounded for record in found if record.lasting and record.record_id in users}
+    passed_on = _passed_on(marked - {voices[key].text for key in classified}, encoder)
+    users = {key for key in users if voices[key].surrounded not in passed_on}
     return [record if record.record_id in users else record.model_copy(update={"lasting": None}) for record in found]
 
 
 def _classify(records: Sequence[Record], encoder: Encoder) -> dict[str, Record]:
-    """Return those in a speaker's words as classified, by id; an instruction is one sooner if a model says so too."""
+    """Return those in a speaker's words as classified, by id; an instruction is one sooner if a model says so too.
+
+    What passes on words of others by itself has no kind, whatever surrounds it.
+    """
     said = [(record, own_words(record.content, record.speaker)) for record in records]
     said = [(record, text) for record, text in said if text != record.content and words(text)]
-    rows = _probabilities((*LABELS, LASTS), [record.indexed_text for record, _ in said], encoder)
+    rows = _probabilities((*LABELS, LASTS, PASSED_ON), [record.indexed_text for record, _ in said], encoder)
     if rows is None:
         return {}
     classified: dict[str, Record] = {}
     for (record, text), row in zip(said, rows, strict=True):
-        is_instruction = row[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
-        lasts = row[-1] >= THRESHOLD and not begins_question(text)
-        kind = "instruction" if is_instruction else LABELS[1 + int(np.argmax(row[1:-1]))] if lasts else None
-        update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(row[-1]), 2)}
+        *kinds, lasting, passed_on = row
+        is_instruction = kinds[0] >= (THRESHOLD if record.lasting else INSTRUCTION_THRESHOLD)
+        lasts = is_instruction or (lasting >= THRESHOLD and not begins_question(text))
+        likeliest = LABELS[0 if is_instruction else 1 + int(np.argmax(kinds[1:]))]
+        kind = likeliest if lasts and passed_on < PASSED_ON_THRESHOLD else None
+        update = {"lasting": kind, "significance": round(MOST_SIGNIFICANT * float(lasting), 2)}
         classified[record.record_id] = record.model_copy(update=update)
     return classified
 
 
-def _passed_on(sentences: Collection[Voiced], encoder: Encoder) -> set[Voiced]:
-    """Return those that pass on what somebody else says, or is to say."""
-    texts = sorted({text for sentence in sentences for text in sentence.contexts})
+def _passed_on(surrounded: Collection[str], encoder: Encoder) -> set[str]:
+    """Return those sentences, with what surrounds them, that pass on what somebody else says, or is to say."""
+    texts = sorted(surrounded)
     rows = _probabilities((PASSED_ON,), [f"{UNNAMED}: {text}" for text in texts], encoder)
     if rows is None:
         return set()
-    found = {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
-    return {sentence for sentence in sentences if not found.isdisjoint(sentence.contexts)}
+    return {text for text, row in zip(texts, rows, strict=True) if row[0] >= PASSED_ON_THRESHOLD}
 
 
 def _probabilities(labels: tuple[str, ...], texts: Sequence[str], encoder: Encoder) -> Numbers | None:
