@@ -57,6 +57,11 @@ def encode_as(encoder: Encoder, reading: Reading, texts: Sequence[str]) -> Vecto
     return encoder.encode_as(reading, texts) if isinstance(encoder, ReadingEncoder | CachingEncoder) else None
 
 
+def can_read(encoder: Encoder) -> bool:
+    """Return whether an encoder, or the one behind its caches, has readings."""
+    return can_read(encoder.inner) if isinstance(encoder, CachingEncoder) else isinstance(encoder, ReadingEncoder)
+
+
 def texts_of_turn(turn: Turn) -> list[str]:
     """Return the texts whose mean vector stands for a turn, at least one."""
     if len(turn.text) < LONG_TEXT:
@@ -116,7 +121,7 @@ class CachingEncoder:
 
     def encode_as(self, reading: Reading, texts: Sequence[str]) -> Vectors | None:
         """Encode texts by a reading, as `encode` does; None if the inner encoder has none."""
-        if encode_as(self.inner, reading, []) is None:
+        if not can_read(self.inner):
             return None
         return self._cached(reading, texts, partial(encode_as, self.inner, reading))
 
