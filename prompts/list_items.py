@@ -75,7 +75,10 @@ STYLES: dict[AnswerStyle, str] = {
     "full": "The answer is complete, in full sentences, with what makes it up.",
 }
 BY_BREADTH: dict[Breadth, str] = {
-    "timeline": "An order names first mentions, with their days, no more things than the question asks for.",
+    "timeline": """\
+An order names first mentions, with their days, no more things than the question asks for. Where it may name only so \
+many, each is a stage: join neighbouring lines about the asked subject until that many are left, and name with each \
+stage all that first came up in it, short follow-up questions too; leave out nothing but what is of another subject.""",
     "summary": "A summary goes from beginning to end and keeps what was specific: names, numbers, methods, decisions.",
 }
 

@@ -45,7 +45,7 @@ def test_a_long_turn_is_read_to_its_end():
 
 def test_a_very_long_turn_is_a_bounded_number_of_texts():
     """They are spread over all of it, up to its end."""
-    sentences = [f"My number is {number}." for number in range(3 * MOST_TEXTS)]
+    sentences = [f"I am {number}." for number in range(3 * MOST_TEXTS)]
 
     texts = texts_of_turn(make_turn(0, " ".join(sentences), role="user", speaker="user"))
 

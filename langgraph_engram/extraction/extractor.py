@@ -21,7 +21,7 @@ from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.markdown import chunks_of, without_code
+from langgraph_engram.text.markdown import DOCUMENT, chunks_of, without_code
 
 Reading: TypeAlias = Extraction | SourcedSentences
 
@@ -96,9 +96,11 @@ def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
 
 
 def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
-    """Yield the turns that are read, those kept as chunks without code and tables; none that then says nothing."""
+    """Yield the turns that are read, those kept as chunks without code and tables; no document that is kept so."""
     for turn in turns:
-        text = without_code(turn.text) if has_chunks(turn, settings) else turn.text
+        text = turn.text
+        if has_chunks(turn, settings):
+            text = without_code(text) if len(text) < DOCUMENT else ""
         if _is_read(turn, settings) and (text or turn.captions):
             yield turn if text == turn.text else turn.model_copy(update={"text": text})
 

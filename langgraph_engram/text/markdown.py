@@ -21,6 +21,8 @@ BlockType = Literal["heading", "prose", "list", "table", "code"]
 
 LONG_MESSAGE = 600
 """Characters from which a message is cut into chunks whatever its structure, a person's where it has any."""
+DOCUMENT = 16_000
+"""Characters from which a message is a document, whoever sent it: cut as a whole, none of its sentences a record."""
 MAX_CHUNK = 2000
 """Characters of a chunk without its headings and the line that introduces it."""
 FULL_CHUNK = 1000
@@ -80,12 +82,12 @@ class _Part:
 def chunks_of(text: str, role: Role) -> tuple[str, ...]:
     """Cut a message into chunks, each under a line of its headings ("A > B:"); none of one that is short and plain.
 
-    An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long lists and what stands
-    under headings; its paragraphs are sentences in their own right.
+    An assistant's is cut as a whole, and a document. Of what else people say are cut code and tables, and if it is long
+    lists and what stands under headings; its paragraphs are sentences in their own right.
     """
     is_long = len(text) >= LONG_MESSAGE
     blocks: Sequence[Block] = blocks_of(text)
-    if role != "assistant":
+    if role != "assistant" and len(text) < DOCUMENT:
         blocks = _pasted(blocks, is_long=is_long)
     elif not is_long and all(block.type == "prose" for block in blocks):
         return ()

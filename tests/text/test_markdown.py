@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.text.markdown import (
+    DOCUMENT,
     FULL_CHUNK,
     LONG_MESSAGE,
     MAX_CHUNK,
@@ -84,6 +85,15 @@ def test_a_short_plain_message_has_no_passages():
     assert chunks_of(long, "user") == ()
     assert chunks_of("We need:\n- rope\n- tar", "user") == ()
     assert len(chunks_of(long, "assistant")) == 1
+
+
+def test_a_document_is_cut_as_a_whole_whoever_sent_it():
+    """At its sentences, and nothing of it is lost."""
+    text = "The tide was low and we walked out to the wreck. " * (DOCUMENT // 40)
+
+    assert chunks_of(text, "user") == chunks_of(text, "assistant")
+    assert max(map(len, chunks_of(text, "user"))) <= MAX_CHUNK
+    assert " ".join(chunks_of(text, "user")).split() == text.split()
 
 
 def test_of_a_persons_message_only_what_is_pasted_is_cut():
