@@ -78,7 +78,7 @@ BY_BREADTH: dict[Breadth, str] = {
     "timeline": """\
 An order names first mentions, with their days, no more things than the question asks for. Where it may name only so \
 many, each is a stage: join neighbouring lines about the asked subject until that many are left, and name with each \
-stage all that first came up in it, short follow-up questions too; leave out nothing but what is of another subject.""",
+stage, in a few words each, what first came up in it, short follow-up questions too; leave out only another subject.""",
     "summary": "A summary goes from beginning to end and keeps what was specific: names, numbers, methods, decisions.",
 }
 

@@ -31,9 +31,9 @@ PASSED_ON: Literal["passed on"] = "passed on"
 """The label of a sentence that passes on words of others: a report, a task on a text, a role, a prompt."""
 THRESHOLD = 0.45
 """The probability from which a sentence lasts."""
-INSTRUCTION_THRESHOLD = 0.7
+INSTRUCTION_THRESHOLD = 0.65
 """The probability from which it is an instruction: a false one is shown with every query."""
-PASSED_ON_THRESHOLD = 0.15
+PASSED_ON_THRESHOLD = 0.2
 """The probability from which a sentence is no wish of its speaker."""
 MOST_LEADING = 3
 """Sentences at the start of a message, or after a quotation, that may lead to a text of somebody else."""
