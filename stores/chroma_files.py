@@ -8,6 +8,7 @@ each write. A file says whose rows are being removed, so that the next opening d
 
 import logging
 import os
+import pickletools
 import shutil
 import sqlite3
 import struct
@@ -38,6 +39,10 @@ HEADER = struct.Struct("<iQQQQ")
 HEADER_BYTES = 100
 """How long the header is."""
 INDEX_HEADER = "header.bin"
+LISTED = "total_elements_added"
+"""What the list of a vector index calls how many slots were taken when it was written."""
+INTEGERS = frozenset({"BININT", "BININT1", "BININT2", "LONG1"})
+"""The operations of a pickle that hold a whole number."""
 
 WITHOUT_INDEX = ".engram.without-index"
 """The file that says that vectors of memories were lost with an index."""
@@ -133,7 +138,8 @@ def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int
 def discard_cut_off_indexes(folder: Path) -> None:
     """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
 
-    Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
+    Chroma writes the list of an index over the old one, in place and last; files of it that are shortened end the
+    process, and newer than the list they refuse what is written next.
     Vectors of memories were in the index alone, and a file says that they are to be made anew; those of items are in
     their rows. Call it before the folder is opened.
     """
@@ -153,12 +159,21 @@ def discard_cut_off_indexes(folder: Path) -> None:
 
 
 def _is_cut_off(listed: Path) -> bool:
-    """Return whether the list, the header or a file of slots of a vector index lacks what it ends with."""
+    """Return whether the list, the header or a file of slots of a vector index lacks what it ends with, or differ."""
     with listed.open("rb") as file:
         file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
         ends = file.read(1) == b"."  # as a pickle does
     header = listed.with_name(INDEX_HEADER)
     start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
-    files = _files_of_slots(start, header)
+    files = [*_files_of_slots(start, header)]
     is_whole = len(start) >= HEADER_BYTES and all(path.stat().st_size >= taken * size for path, _, taken, size in files)
-    return not (ends and is_whole)
+    return not (ends and is_whole) or any(taken != _listed(listed) for _, _, taken, _ in files)
+
+
+def _listed(listed: Path) -> int:
+    """Return how many slots of a vector index were taken when its list was written; -1 where it does not say so."""
+    with listed.open("rb") as file, suppress(ValueError):
+        operations = pickletools.genops(file)
+        if any(value == LISTED for _, value, _ in operations):
+            return int(next((value for operation, value, _ in operations if operation.name in INTEGERS), None) or 0)
+    return -1

@@ -186,3 +186,21 @@ def test_an_index_that_a_kill_cut_off_is_made_anew_once(planted, tmp_path, caplo
             assert memory.doctor().findings == []
     assert caplog.text.count("made anew") == 1
     assert not list(folder.glob(".engram.without*"))
+
+
+def test_an_index_that_is_newer_than_its_list_is_made_anew(planted, tmp_path, caplog):
+    """A kill came after Chroma had written the slots, and before the list of what is in them."""
+    folder, found = copytree(planted[0], tmp_path / "store"), planted[1]
+    [listed] = folder.glob("*/index_metadata.pickle")
+    before = listed.read_bytes()
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        dug = [{"speaker": "Ana", "text": f"On day {number} I dug up {number} tulips."} for number in range(120)]
+        memory.remember(dug, user_id="ana", session_id="s2")
+    assert listed.read_bytes() != before
+    listed.write_bytes(before)
+
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        assert memory.doctor().findings == []
+        memory.forget(user_id="ana", session_id="s2")
+        assert memory.search("How many tulips on day 7?", user_id="ana").evidence == found
+    assert caplog.text.count("made anew") == 1
