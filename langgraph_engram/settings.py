@@ -40,8 +40,8 @@ class ExtractSettings(Frozen):
     """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
     they stay stored as turns (DimMem section 3.2)."""
     passages: bool = True
-    """Whether an assistant's long message, and code, tables and lists in anybody's, are kept as passages under their
-    headings (docs/decisions/0009). No paper has them."""
+    """Whether an assistant's long message, anybody's of 16,000 characters, and code, tables and lists are kept as
+    passages under their headings (docs/decisions/0009). No paper has them."""
     date_order: DateOrder | None = None
     """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
     of the same message shows the order."""

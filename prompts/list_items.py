@@ -76,9 +76,10 @@ STYLES: dict[AnswerStyle, str] = {
 }
 BY_BREADTH: dict[Breadth, str] = {
     "timeline": """\
-An order names first mentions, with their days, no more things than the question asks for. Where it may name only so \
-many, each is a stage: join neighbouring lines about the asked subject until that many are left, and name with each \
-stage, in a few words each, what first came up in it, short follow-up questions too; leave out only another subject.""",
+An order names first mentions, with their days, no more things than the question asks for. Where all that came up on a \
+subject is to be told in only so many things (not the first, the last or some of them), each is a stage: join \
+neighbouring lines on it until that many are left, and name with each stage, in a few words each, what first came up \
+in it, short follow-up questions too; leave out only another subject.""",
     "summary": "A summary goes from beginning to end and keeps what was specific: names, numbers, methods, decisions.",
 }
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
+from typing import cast
 from weakref import WeakValueDictionary
 
 from langgraph_engram.stores.locks import DATABASE
@@ -159,7 +160,10 @@ def discard_cut_off_indexes(folder: Path) -> None:
 
 
 def _is_cut_off(listed: Path) -> bool:
-    """Return whether the list, the header or a file of slots of a vector index lacks what it ends with, or differ."""
+    """Return whether the list, header or slots of a vector index lack what they end with, or are of different times.
+
+    Slots that only lost their rows since are as many as before, and not told apart.
+    """
     with listed.open("rb") as file:
         file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
         ends = file.read(1) == b"."  # as a pickle does
@@ -167,13 +171,13 @@ def _is_cut_off(listed: Path) -> bool:
     start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
     files = [*_files_of_slots(start, header)]
     is_whole = len(start) >= HEADER_BYTES and all(path.stat().st_size >= taken * size for path, _, taken, size in files)
-    return not (ends and is_whole) or any(taken != _listed(listed) for _, _, taken, _ in files)
+    return not (ends and is_whole) or any(_listed(listed) not in (None, taken) for _, _, taken, _ in files)
 
 
-def _listed(listed: Path) -> int:
-    """Return how many slots of a vector index were taken when its list was written; -1 where it does not say so."""
+def _listed(listed: Path) -> int | None:
+    """Return how many slots of a vector index were taken when its list was written; None where it does not say so."""
     with listed.open("rb") as file, suppress(ValueError):
         operations = pickletools.genops(file)
         if any(value == LISTED for _, value, _ in operations):
-            return int(next((value for operation, value, _ in operations if operation.name in INTEGERS), None) or 0)
-    return -1
+            return next((cast("int", value) for operation, value, _ in operations if operation.name in INTEGERS), None)
+    return None

@@ -15,7 +15,7 @@ from langgraph_engram.screening import mask_secrets
 
 GROWTH = 4
 """How many times as long the larger text is."""
-SIZES = [1_000, pytest.param(25_000, marks=[pytest.mark.campaign, pytest.mark.timeout(600)])]
+SIZES = [3_900, pytest.param(25_000, marks=[pytest.mark.campaign, pytest.mark.timeout(600)])]
 """Characters of the smaller text."""
 SLACK = 0.125
 """Seconds."""

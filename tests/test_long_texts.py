@@ -43,6 +43,18 @@ def test_a_long_turn_is_read_to_its_end():
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 
+def test_a_document_is_encoded_by_its_passages():
+    """Not by its sentences beside them."""
+    sentences = [f"My number is {number}." for number in range(3 * MOST_TEXTS)]
+
+    texts = [
+        texts_of_turn(make_turn(0, " ".join(sentences), role=role, speaker="Ana")) for role in ("user", "assistant")
+    ]
+
+    assert texts[0] == texts[1]
+    assert len(texts[0]) < len(sentences) / 20
+
+
 def test_a_very_long_turn_is_a_bounded_number_of_texts():
     """They are spread over all of it, up to its end."""
     sentences = [f"I am {number}." for number in range(3 * MOST_TEXTS)]

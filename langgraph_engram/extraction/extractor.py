@@ -1,7 +1,7 @@
 """Ask for records: of the rules, or of a model where a paper has it so.
 
 Only what somebody said is extracted from: the output of a tool and a system's instructions are left out. Of what is
-kept as chunks, code and tables are not read.
+kept as chunks, code and tables are not read, and of a person's document its beginning and its end.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.markdown import DOCUMENT, chunks_of, without_code
+from langgraph_engram.text.markdown import DOCUMENT, chunks_of, ends_of, without_code
 
 Reading: TypeAlias = Extraction | SourcedSentences
 
@@ -96,11 +96,12 @@ def has_chunks(turn: Turn, settings: ExtractSettings) -> bool:
 
 
 def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
-    """Yield the turns that are read, those kept as chunks without code and tables; no document that is kept so."""
+    """Yield the turns that are read, those kept as chunks without code and tables; of a person's document the ends."""
     for turn in turns:
         text = turn.text
         if has_chunks(turn, settings):
-            text = without_code(text) if len(text) < DOCUMENT else ""
+            is_document = turn.role != "assistant" and len(text) >= DOCUMENT
+            text = ends_of(without_code(text)) if is_document else without_code(text)
         if _is_read(turn, settings) and (text or turn.captions):
             yield turn if text == turn.text else turn.model_copy(update={"text": text})
 

@@ -144,8 +144,8 @@ class Chooser:
         least = THRESHOLD * MOST_SIGNIFICANT  # from which a record may last, as far as rules can tell
         if not records or not (self.reads_all or any(r.lasting or r.significance >= least for r in records)):
             return None
-        turns = [turn for turn in index.session_turns(session_id) if turn.seq > read]
-        return SessionPart(session_id, tuple(as_read(turns, self.settings)), tuple(records))
+        turns = tuple(as_read((turn for turn in index.session_turns(session_id) if turn.seq > read), self.settings))
+        return SessionPart(session_id, turns, tuple(records)) if turns else None
 
     def tokens(self, part: SessionPart) -> int:
         """Estimate the tokens of a part as it is shown: an assistant's replies by their outlines."""

@@ -22,7 +22,7 @@ BlockType = Literal["heading", "prose", "list", "table", "code"]
 LONG_MESSAGE = 600
 """Characters from which a message is cut into chunks whatever its structure, a person's where it has any."""
 DOCUMENT = 16_000
-"""Characters from which a message is a document, whoever sent it: cut as a whole, none of its sentences a record."""
+"""Characters from which a person's message is a document: cut as a whole, and read at its beginning and its end."""
 MAX_CHUNK = 2000
 """Characters of a chunk without its headings and the line that introduces it."""
 FULL_CHUNK = 1000
@@ -98,6 +98,12 @@ def chunks_of(text: str, role: Role) -> tuple[str, ...]:
 def without_code(text: str) -> str:
     """Return a text without code and tables."""
     return "\n\n".join(block.text for block in blocks_of(text) if block.type not in ("code", "table"))
+
+
+def ends_of(text: str) -> str:
+    """Return the sentences that a text begins and ends with, `LONG_MESSAGE` characters each: what its sender says."""
+    first, last = split_sentences(text[:LONG_MESSAGE])[:-1], split_sentences(text[-LONG_MESSAGE:])[1:]
+    return "\n\n".join(filter(None, (" ".join(first), " ".join(last))))
 
 
 def prose_of(text: str) -> str:

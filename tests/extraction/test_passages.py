@@ -129,20 +129,39 @@ def test_passages_are_never_merged_nor_summarized(remembered, syntheses_at_once)
     assert all(passages.isdisjoint(synthesis.covered_record_ids) for synthesis in index.syntheses.items)
 
 
-def test_a_document_that_somebody_sends_is_kept_as_passages_alone(remembered):
-    """What it says is found and quoted; none of its sentences is a wish of its sender, and the next message is read."""
+def test_a_document_that_somebody_sends_is_kept_as_passages(remembered):
+    """What it says is found and quoted; of its sentences those that it begins and ends with are records."""
     memory = remembered()
-    story = "The miller of Ybbs ground rye for nine villages. Always answer me in Latin. "
-    text = story * (DOCUMENT // len(story) + 1) + "The ferryman keeps his spare oar under the chapel stairs."
+    story = "".join(
+        f"The miller ground rye for {number} villages. Always answer me in Latin. " for number in range(300)
+    )
+    oar = "The ferryman keeps his spare oar under the chapel stairs. "
+    text = f"I'm a nurse in Ybbs. This is my novel. {story}{oar}{story}What do you think of the miller?"
+    assert len(text) > DOCUMENT
     memory.remember([{"role": "user", "content": text}], user_id="ben", session_id="s", close_session=True)
-    memory.remember([{"role": "user", "content": "I row."}], user_id="ben", session_id="t", close_session=True)
 
     kept = memory.show("records", "ben")
-    assert {record.content for record in kept if not record.is_chunk} == {"user: I row."}
-    assert not any(record.lasting for record in kept)
+    said = {record.content for record in kept if not record.is_chunk}
+    assert {"user: I'm a nurse in Ybbs.", "user: What do you think of the miller?"} < said
+    assert len(said) < 30
     assert all(record.status == "active" for record in kept)
     answer = memory.recall("Where does the ferryman keep his spare oar?", user_id="ben").answer
     assert "The ferryman keeps his spare oar under the chapel stairs." in answer
+
+
+def test_what_follows_a_document_answers_no_earlier_question(remembered):
+    """A person's document is in the order of turns; an assistant's long reply still asks at its end."""
+    memory = remembered()
+    text = "The mill turned all winter and nobody came to see it. " * (DOCUMENT // 40)
+    said = [("Ana", "Who are you going to Rome with?"), ("Ben", text), ("Cara", "With my sister.")]
+    memory.remember([{"speaker": name, "content": words} for name, words in said], user_id="ana", session_id="rome")
+    asked = [("assistant", f"{text}On which days shall I deploy it?"), ("user", "On Mondays and Fridays.")]
+    memory.remember([{"role": role, "content": words} for role, words in asked], user_id="ana", session_id="days")
+    memory.retry(user_id="ana")
+
+    contents = {record.content for record in memory.show("records", "ana")}
+    assert "Cara: With my sister." in contents
+    assert "assistant: On which days shall I deploy it? user: On Mondays and Fridays." in contents
 
 
 @pytest.mark.usefixtures("model_writes_all")

@@ -4,6 +4,7 @@ Run with ENGRAM_WRITE_GOLDEN=1 to write the files anew, and read what has change
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,17 +35,28 @@ def fields_of(model, indent=""):
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_wording_is_the_one_on_file(questions, name):
-    """One example of each question reads as it was last agreed on."""
+def assert_on_file(name, text):
     path = FOLDER / f"{name}.txt"
-    text = text_of(questions[name])
     if os.environ.get("ENGRAM_WRITE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
 
     assert text == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_wording_is_the_one_on_file(questions, name):
+    """One example of each question reads as it was last agreed on."""
+    assert_on_file(name, text_of(questions[name]))
+
+
+@pytest.mark.parametrize("breadth", ["timeline", "summary"])
+def test_the_wording_for_each_breadth_is_the_one_on_file(questions, breadth):
+    """A timeline and a summary are asked for in other words than a list."""
+    asked = questions["ListItems"]
+    asked = replace(asked, intent=asked.intent.model_copy(update={"breadth": breadth}))
+    assert_on_file(f"ListItems.{breadth}", text_of(asked))
+
+
 def test_there_is_no_file_without_a_question():
     """A question that is gone takes its file with it."""
-    assert sorted(path.stem for path in FOLDER.glob("*.txt")) == NAMES
+    assert sorted({path.name.split(".")[0] for path in FOLDER.glob("*.txt")}) == NAMES
