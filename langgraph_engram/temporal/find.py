@@ -35,7 +35,7 @@ REACH = 48
 """Characters before a time in which words that change it, or rule it out, are looked for."""
 RECURRING = re.compile(
     r"(?i)\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
-    r"(?:\s+(?:other|single|last|first|second|third))?|an?|like\s+just)\s+$|"
+    r"(?:\s+(?:other|single|last|first|second|third))?|an?|like\s+just)[^\S\r\n]+$|"
     rf"\b(?:{AMOUNT}\s+{UNIT}s?|the\s+(?:{WEEKDAY}|{UNIT}))\s+(?:before|after|prior\s+to|from)\s+(?:the\s+)?$"
 )
 """Words that make the time after them a habit, a wish or a kind, or that count from it, or it from another time."""

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.extraction.evidence import verify_record
@@ -172,6 +172,7 @@ def build_all(turns, candidates):
 
 @settings(max_examples=60)
 @given(SAID, SAID)
+@example("I went to Oslo last week.", "A\r Last year I ran 42.195 km in Berlin.")
 def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
     """The rules keep what was said as it was said: nothing of theirs is ever quarantined."""
     said_at = datetime(2023, 5, 8, 12, tzinfo=UTC)
