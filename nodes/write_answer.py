@@ -1,7 +1,8 @@
 """Answer from the pool, with citations; the text streams (HyMem section 3.3).
 
 What needs the whole is listed first, and answered from the list: the pool then is the lines that the list rests on. A
-pool too long for the model's context is halved until it fits.
+model that copies lines instead, as small ones do, is asked again, for an answer from the best of them. A pool too long
+for the model's context is halved until it fits.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,14 @@ from dataclasses import dataclass, field
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.list_items import ListItems, answer_from, read_items
-from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer, cited_answer
+from langgraph_engram.prompts.write_answer import (
+    ANSWER_LINE,
+    UNKNOWN,
+    AnswerForm,
+    WriteAnswer,
+    cited_answer,
+    is_unknown,
+)
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
@@ -18,6 +26,7 @@ from langgraph_engram.state import ReadState, needs_whole
 
 LAST_SHARE = 3
 """The last third of the lines, by rank: where the list rests on none of these, reading on would add nothing."""
+UNLISTED = "the model made no list of what counts: the answer rests on the best lines alone"
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,12 @@ class WriteAnswerStep:
         reply, by_rule = attempts[-1].answer or "", attempts[-1].by_rule
         if needs_whole(state) and not by_rule:
             written = self._listed(state, reply, shown)
+            if not (ANSWER_LINE.search(reply) or is_unknown(reply)):
+                few = shown[: self.settings.light_k]
+                attempts.append(self._answered(state, few))
+                answer, _ = cited_answer(attempts[-1].answer or written["answer"], few)
+                missing = [*state.get("missing", []), UNLISTED]
+                written |= {"answer": answer or UNKNOWN, "pool": few, "may_go_on": False, "missing": missing}
         else:
             answer, may_go_on = cited_answer(reply, shown)
             written = {"answer": answer or UNKNOWN, "may_go_on": may_go_on, "pool": pool}
@@ -68,6 +83,10 @@ class WriteAnswerStep:
         if needs_whole(state):
             style = request.answer_style or self.form.style
             return self.model.ask(ListItems(request.query, intent, tuple(shown), request.now, style))
+        return self._answered(state, shown)
+
+    def _answered(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
+        request, intent = state["request"], state["intent"]
         earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
         form = self.form.styled(request.answer_style)
         return self.model.ask(WriteAnswer(request.query, intent, tuple(shown), request.now, form, earlier))

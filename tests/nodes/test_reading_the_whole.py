@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.llm.base import Failure
-from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.nodes.write_answer import UNLISTED, WriteAnswerStep
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.list_items import ListItems
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
@@ -140,6 +140,21 @@ def test_a_list_bounds_what_is_claimed(reading, listed, answer, verdict, missing
 
     assert (recollection.answer, recollection.verdict, recollection.missing) == (answer, verdict, missing)
     assert [(item.text, item.counts) for item in recollection.items] == items
+
+
+@pytest.mark.parametrize(
+    ("again", "answer"),
+    [("Two kites [2]", "Two kites [2]"), (Failure("unavailable", "down"), "Ana flew kite number 0 today.")],
+)
+def test_a_model_that_copies_lines_in_place_of_a_list_answers_from_the_best(reading, again, answer):
+    """Small ones do; that nothing was listed is said, and a failure of the second call leaves what the first said."""
+    copied = "- Ana flew kite number 0 today."
+    recollection, asked = reading({ListItems: lambda _: copied, WriteAnswer: lambda _: again})
+
+    assert [question.name for question in asked] == ["ParseIntent", "ListItems", "WriteAnswer"]
+    assert answer in recollection.answer
+    assert recollection.verdict == "partial"
+    assert recollection.missing == [UNLISTED]
 
 
 def test_an_answer_that_is_not_whole_leads_to_the_whole(reading):
