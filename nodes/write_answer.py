@@ -10,15 +10,8 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.list_items import ListItems, answer_from, read_items
-from langgraph_engram.prompts.write_answer import (
-    ANSWER_LINE,
-    UNKNOWN,
-    AnswerForm,
-    WriteAnswer,
-    cited_answer,
-    is_unknown,
-)
+from langgraph_engram.prompts.list_items import ItemList, ListItems, answer_from, read_items
+from langgraph_engram.prompts.write_answer import UNKNOWN, AnswerForm, WriteAnswer, cited_answer
 from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.schema import OUTLINE, Evidence
 from langgraph_engram.settings import DeepSettings
@@ -51,8 +44,9 @@ class WriteAnswerStep:
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
         reply, by_rule = attempts[-1].answer or "", attempts[-1].by_rule
         if needs_whole(state) and not by_rule:
-            written = self._listed(state, reply, shown)
-            if not (ANSWER_LINE.search(reply) or is_unknown(reply)):
+            listed = read_items(reply, shown)
+            written = self._listed(state, listed, shown)
+            if not listed.is_list:
                 few = shown[: self.settings.light_k]
                 attempts.append(self._answered(state, few))
                 answer, _ = cited_answer(attempts[-1].answer or written["answer"], few)
@@ -91,9 +85,8 @@ class WriteAnswerStep:
         form = self.form.styled(request.answer_style)
         return self.model.ask(WriteAnswer(request.query, intent, tuple(shown), request.now, form, earlier))
 
-    def _listed(self, state: ReadState, reply: str, shown: Sequence[Evidence]) -> ReadState:
+    def _listed(self, state: ReadState, listed: ItemList, shown: Sequence[Evidence]) -> ReadState:
         """Return what a list says. It goes on where it names further words, or rests on what was found last."""
-        listed = read_items(reply, shown)
         answer, pool = answer_from(listed, shown)
         lines = [passage.evidence_id for passage in state["evidence"] if OUTLINE in passage.routes]
         last = set(lines[-len(lines) // LAST_SHARE :])

@@ -142,6 +142,8 @@ class ItemList(NamedTuple):
     look_for: str
     """Words that further items would be found by; empty for none."""
     answer: str
+    is_list: bool
+    """Whether an answer stands behind it, or says that nothing is known: small models copy lines, and write none."""
 
 
 def read_items(reply: str, lines: Sequence[Evidence]) -> ItemList:
@@ -165,6 +167,7 @@ def read_items(reply: str, lines: Sequence[Evidence]) -> ItemList:
         dropped,
         "" if look_for.casefold().strip(" .") in NOTHING else look_for,
         final_answer(reply)[0],
+        bool(marked) or is_unknown(reply),
     )
 
 

@@ -171,7 +171,8 @@ def _is_cut_off(listed: Path) -> bool:
     start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
     files = [*_files_of_slots(start, header)]
     is_whole = len(start) >= HEADER_BYTES and all(path.stat().st_size >= taken * size for path, _, taken, size in files)
-    return not (ends and is_whole) or any(_listed(listed) not in (None, taken) for _, _, taken, _ in files)
+    count = _listed(listed)
+    return not (ends and is_whole) or any(count not in (None, taken) for _, _, taken, _ in files)
 
 
 def _listed(listed: Path) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.schema import Turn
-from langgraph_engram.text.markdown import DOCUMENT, chunks_of, prose_of
+from langgraph_engram.text.markdown import chunks_of, is_cut_whole, prose_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.words import content_stems
 
@@ -67,8 +67,7 @@ def texts_of_turn(turn: Turn) -> list[str]:
     if len(turn.text) < LONG_TEXT:
         return [turn.indexed_text]
     chunks = [opening_of(f"{turn.speaker}: {chunk}") for chunk in chunks_of(turn.text, turn.role)]
-    in_chunks = turn.role == "assistant" or len(turn.text) >= DOCUMENT
-    plain = turn.text if not chunks else "" if in_chunks else prose_of(turn.text)
+    plain = turn.text if not chunks else "" if is_cut_whole(turn.text, turn.role) else prose_of(turn.text)
     texts = [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *chunks, *turn.captions]
     return texts[:: max(1, -(-len(texts) // MOST_TEXTS))]
 

@@ -21,7 +21,7 @@ from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.segmentation.segmenter import Segmenter
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.markdown import DOCUMENT, chunks_of, ends_of, without_code
+from langgraph_engram.text.markdown import chunks_of, ends_of, is_cut_whole, without_code
 
 Reading: TypeAlias = Extraction | SourcedSentences
 
@@ -100,8 +100,9 @@ def as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
     for turn in turns:
         text = turn.text
         if has_chunks(turn, settings):
-            is_document = turn.role != "assistant" and len(text) >= DOCUMENT
-            text = ends_of(without_code(text)) if is_document else without_code(text)
+            text = without_code(text)
+            if turn.role != "assistant" and is_cut_whole(turn.text, turn.role):
+                text = ends_of(text)
         if _is_read(turn, settings) and (text or turn.captions):
             yield turn if text == turn.text else turn.model_copy(update={"text": text})
 

@@ -87,12 +87,17 @@ def chunks_of(text: str, role: Role) -> tuple[str, ...]:
     """
     is_long = len(text) >= LONG_MESSAGE
     blocks: Sequence[Block] = blocks_of(text)
-    if role != "assistant" and len(text) < DOCUMENT:
+    if not is_cut_whole(text, role):
         blocks = _pasted(blocks, is_long=is_long)
     elif not is_long and all(block.type == "prose" for block in blocks):
         return ()
     chunks = (_chunk(parts) for parts in _grouped(_introduced(_parts(blocks))))
     return tuple(chunk for chunk in chunks if WORD.search(chunk))
+
+
+def is_cut_whole(text: str, role: Role) -> bool:
+    """Return whether a message that is cut into chunks is cut as a whole: an assistant's, and a document."""
+    return role == "assistant" or len(text) >= DOCUMENT
 
 
 def without_code(text: str) -> str:
